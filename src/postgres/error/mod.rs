@@ -27,12 +27,9 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
     }
     match error {
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => from_datafusion(*inner),
-        DataFusionError::Shared(shared) => match shared.as_ref() {
-            DataFusionError::External(inner) => match own(inner.as_ref()) {
-                Some(own) => own,
-                None => reworded(&inner.to_string())
-                    .unwrap_or_else(|| Error::new(SqlState::INTERNAL_ERROR, inner.to_string())),
-            },
+        // Joins share the errors of what they build, each that of the one below it.
+        DataFusionError::Shared(shared) => match shared.find_root() {
+            DataFusionError::External(inner) => of_foreign(inner.as_ref()),
             DataFusionError::ResourcesExhausted(message) => exhausted(message),
             DataFusionError::IoError(error) => spilling(error),
             other => own(other).unwrap_or_else(|| of_message(other)),
@@ -43,10 +40,9 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
         },
         DataFusionError::External(inner) => match inner.downcast::<Error>() {
             Ok(error) => *error,
-            Err(inner) => match own(inner.as_ref()) {
-                Some(own) => own,
-                None => reworded(&inner.to_string())
-                    .unwrap_or_else(|| Error::new(SqlState::INTERNAL_ERROR, inner.to_string())),
+            Err(inner) => match inner.downcast::<DataFusionError>() {
+                Ok(inner) => from_datafusion(*inner),
+                Err(inner) => of_foreign(inner.as_ref()),
             },
         },
         DataFusionError::ParquetError(inner) => match *inner {
@@ -63,6 +59,12 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
         DataFusionError::ResourcesExhausted(message) => exhausted(&message),
         error => of_message(&error),
     }
+}
+
+/// Of what is no error of DataFusion.
+fn of_foreign(error: &(dyn std::error::Error + 'static)) -> Error {
+    let reworded = || reworded(&error.to_string());
+    own(error).or_else(reworded).unwrap_or_else(|| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))
 }
 
 /// DataFusion tells which operators of all statements have how much of the memory. That is not for
@@ -210,9 +212,20 @@ mod tests {
                     as:\n  AggregateStream[0]#383(can spill: false) consumed 1.0 MB, peak 2.0 MB.\nError: Failed to \
                     allocate additional 12.5 MB for AggregateStream[0] with 1.0 MB already allocated for this \
                     reservation - 3.0 MB remain available for the total memory pool: greedy(used: 1.0 MB)";
-        let error = from_datafusion(DataFusionError::ResourcesExhausted(told.to_owned()));
-        assert_eq!(error.sqlstate(), SqlState::OUT_OF_MEMORY);
-        assert_eq!(error.to_string(), "out of memory for queries: 12.5 MB more are not available");
+        let plain = || DataFusionError::ResourcesExhausted(told.to_owned());
+        let shared = || DataFusionError::Shared(plain().into());
+        for error in [
+            plain(),
+            shared(),
+            DataFusionError::Shared(shared().into()),
+            DataFusionError::Shared(shared().context("a build side").into()),
+            DataFusionError::External(Box::new(shared())),
+            DataFusionError::ArrowError(Box::new(ArrowError::ExternalError(Box::new(shared()))), None),
+        ] {
+            let error = from_datafusion(error);
+            assert_eq!(error.sqlstate(), SqlState::OUT_OF_MEMORY);
+            assert_eq!(error.to_string(), "out of memory for queries: 12.5 MB more are not available");
+        }
     }
 
     #[test]
