@@ -13,3 +13,4 @@ mod prompt;
 mod readme;
 mod robustness;
 mod scratch;
+mod server_process;

@@ -35,6 +35,8 @@
 
 #[path = "../scratch/mod.rs"]
 mod scratch;
+#[path = "../server_process.rs"]
+mod server_process;
 
 mod answer;
 mod embedded;
@@ -207,10 +209,10 @@ async fn with_database(
         expect_recent(&mut look, recent).await?;
         return ask(&mut || Ok(embedded::ask(&database)), &mut look).await;
     }
-    let server = wire::Server::start(folder.path())?;
-    let mut look = wire::ask(server.connect().await?);
+    let server = wire::server(folder.path())?;
+    let mut look = wire::ask(wire::connect(&server).await?);
     expect_recent(&mut look, recent).await?;
-    let mut client = Some(server.connect().await?);
+    let mut client = Some(wire::connect(&server).await?);
     let mut connect = || client.take().map(wire::ask).ok_or_else(|| Refused::fault("there is one connection"));
     ask(&mut connect, &mut look).await
 }
