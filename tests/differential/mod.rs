@@ -29,11 +29,12 @@ use std::collections::BTreeMap;
 use std::env;
 
 use crate::postgres::server::Postgres;
+use crate::protocol::Failure;
 use differences::{DIFFERENCES, QUESTIONS, WITH_PARAMETERS};
 use expression::{Scope, any_kind, expression, filled};
 use rowkey::Rowkey;
 use rowkey_base::testing::Dice;
-use wire::{Answer, Client, Failure, Form, Rows, SEPARATOR};
+use wire::{Answer, Client, Form, Rows, SEPARATOR};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 

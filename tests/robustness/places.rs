@@ -35,7 +35,7 @@ fn files_of(data: &Path, table: &str) -> Vec<PathBuf> {
 /// The statement fails with this code, in words of its own, and no field tells a place.
 #[track_caller]
 fn assert_no_place(client: &mut Client, sql: &str, code: &str, words: &str) {
-    client.send(&crate::robustness::wire::query(sql)).expect("sent");
+    client.send(&crate::protocol::query(sql)).expect("sent");
     let mut said = Vec::new();
     while let Some(message) = client.receive() {
         match message.kind {

@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::protocol::query;
 use crate::robustness::server::Server;
-use crate::robustness::wire::{Client, query};
+use crate::robustness::wire::Client;
 use crate::scratch::Scratch;
 
 const SOON: Duration = Duration::from_secs(30);
