@@ -14,7 +14,6 @@ mod keys;
 mod objects;
 mod refusals;
 mod sets;
-mod writer;
 
 pub(super) use groups::{by_keys, comparable};
 pub(super) use keys::KEY;
