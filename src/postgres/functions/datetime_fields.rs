@@ -180,20 +180,15 @@ fn values(call: &Call) -> Result<Vec<Option<Decimal>>> {
         Some(spans) => Int64Array::from(vec![0; spans.len()]),
         None => call.micros(1, kind).map(|array| if kind == Kind::Date { to_micros(&array) } else { array })?,
     };
-    (0..call.rows)
-        .map(|row| {
-            let null = spans.as_ref().map_or(micros.is_null(row), |spans| spans.is_null(row));
-            if null || names.is_null(row) {
-                return Ok(None);
-            }
-            let field = field_at(row)?;
-            let value = match &spans {
-                Some(spans) => of_interval(field, spans.value(row)),
-                None => of_moment(field, micros.value(row), kind, &call.zone),
-            };
-            value.map(Some).map_or_else(|| no_field(names.value(row), kind), Ok)
-        })
-        .collect()
+    let nulls = [names.nulls(), micros.nulls(), spans.as_ref().and_then(|spans| spans.nulls())];
+    call.each(nulls, |row| {
+        let field = field_at(row)?;
+        let value = match &spans {
+            Some(spans) => of_interval(field, spans.value(row)),
+            None => of_moment(field, micros.value(row), kind, &call.zone),
+        };
+        value.map_or_else(|| no_field(names.value(row), kind), Ok)
+    })
 }
 
 /// Days, as Arrow counts dates, in microseconds.

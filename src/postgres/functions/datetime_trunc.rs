@@ -51,29 +51,18 @@ fn run_trunc(call: &Call) -> Result<ArrayRef> {
     let fields = call.text(0)?;
     if let DataType::Interval(_) = call.returns {
         let spans = intervals(call, 1)?;
-        let mut built = IntervalMonthDayNanoArray::builder(spans.len());
-        for row in 0..call.rows {
-            if spans.is_null(row) || fields.is_null(row) {
-                built.append_null();
-                continue;
-            }
-            match Field::parse(fields.value(row)).and_then(|field| truncated_span(field, spans.value(row))) {
-                Some(span) => built.append_value(span),
-                None => return no_field(fields.value(row), Kind::Interval),
-            }
-        }
-        return Ok(Arc::new(built.finish()));
+        let truncated: IntervalMonthDayNanoArray = call.each([spans.nulls(), fields.nulls()], |row| {
+            let span = Field::parse(fields.value(row)).and_then(|field| truncated_span(field, spans.value(row)));
+            span.map_or_else(|| no_field(fields.value(row), Kind::Interval), Ok)
+        })?;
+        return Ok(Arc::new(truncated));
     }
     let kind = if matches!(call.returns, DataType::Timestamp(_, None)) { Kind::Timestamp } else { Kind::TimestampTz };
     let moments = call.micros(1, kind)?;
     let zones = if call.len() == 3 { Some(call.text(2)?) } else { None };
     let mut named: Option<(String, Zone)> = None;
-    let mut truncated = Int64Array::builder(call.rows);
-    for row in 0..call.rows {
-        if moments.is_null(row) || fields.is_null(row) || zones.as_ref().is_some_and(|zones| zones.is_null(row)) {
-            truncated.append_null();
-            continue;
-        }
+    let nulls = [moments.nulls(), fields.nulls(), zones.as_ref().and_then(|zones| zones.nulls())];
+    let truncated: Int64Array = call.each(nulls, |row| {
         let zone = match &zones {
             Some(zones) => zone_named(&mut named, zones.value(row))?,
             None => call.zone.clone(),
@@ -82,12 +71,9 @@ fn run_trunc(call: &Call) -> Result<ArrayRef> {
         let at = moments.value(row);
         let truncated_at =
             if kind == Kind::Timestamp { truncated_local(field, at) } else { truncated_moment(field, at, &zone) };
-        match truncated_at {
-            Some(at) => truncated.append_value(at),
-            None => return no_field(fields.value(row), kind),
-        }
-    }
-    micros_array(&truncated.finish(), call.returns)
+        truncated_at.map_or_else(|| no_field(fields.value(row), kind), Ok)
+    })?;
+    micros_array(&truncated, call.returns)
 }
 
 /// A zone by its name, looked up once for a run of equal names.
@@ -174,12 +160,7 @@ fn returns_bin(arguments: &Arguments) -> Result<DataType> {
 fn run_bin(call: &Call) -> Result<ArrayRef> {
     let kind = if matches!(call.returns, DataType::Timestamp(_, None)) { Kind::Timestamp } else { Kind::TimestampTz };
     let (strides, moments, origins) = (intervals(call, 0)?, call.micros(1, kind)?, call.micros(2, kind)?);
-    let mut binned = Int64Array::builder(call.rows);
-    for row in 0..call.rows {
-        if strides.is_null(row) || moments.is_null(row) || origins.is_null(row) {
-            binned.append_null();
-            continue;
-        }
+    let binned: Int64Array = call.each([strides.nulls(), moments.nulls(), origins.nulls()], |row| {
         let stride = strides.value(row);
         if stride.months != 0 {
             return fail(
@@ -193,9 +174,9 @@ fn run_bin(call: &Call) -> Result<ArrayRef> {
         }
         let (at, origin) = (moments.value(row), origins.value(row));
         let Some(distance) = at.checked_sub(origin) else { return Err(date_range("timestamp")) };
-        binned.append_value(at - distance.rem_euclid(width));
-    }
-    micros_array(&binned.finish(), call.returns)
+        Ok(at - distance.rem_euclid(width))
+    })?;
+    micros_array(&binned, call.returns)
 }
 
 fn returns_age(arguments: &Arguments) -> Result<DataType> {

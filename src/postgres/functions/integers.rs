@@ -140,12 +140,7 @@ pub(super) fn bucket_of_thresholds(call: &Call) -> Result<ArrayRef> {
     let Some(lists) = lists.as_list_opt::<i32>() else {
         return super::scalar::undefined(call.function, call.args.iter().map(|array| array.data_type()));
     };
-    let mut built = Int32Array::builder(call.rows);
-    for row in 0..call.rows {
-        if values.is_null(row) || lists.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let buckets: Int32Array = call.each([values.nulls(), lists.nulls()], |row| {
         let thresholds = cast_array(&lists.value(row), &DataType::Float64, &call.zone)?;
         let thresholds = thresholds.as_primitive::<Float64Type>();
         if thresholds.null_count() > 0 {
@@ -154,7 +149,7 @@ pub(super) fn bucket_of_thresholds(call: &Call) -> Result<ArrayRef> {
         let below = thresholds.values().partition_point(|threshold| {
             values.value(row).is_nan() || (!threshold.is_nan() && *threshold <= values.value(row))
         });
-        built.append_value(i32::try_from(below).unwrap_or(i32::MAX));
-    }
-    Ok(Arc::new(built.finish()))
+        Ok(i32::try_from(below).unwrap_or(i32::MAX))
+    })?;
+    Ok(Arc::new(buckets))
 }

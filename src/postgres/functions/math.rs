@@ -145,17 +145,11 @@ fn rounded(call: &Call, float: fn(f64) -> f64, rounding: Rounding) -> Result<Arr
     let DataType::Decimal128(precision, scale) = *call.returns else { return call.done(Arc::clone(call.arg(0)?)) };
     let values = decimals(call, 0)?;
     let digits = if call.len() == 2 { call.int8(1)? } else { Int64Array::from(vec![0; call.rows]) };
-    let mut built = Decimal128Array::builder(call.rows);
-    for row in 0..call.rows {
-        if values.is_null(row) || digits.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: Decimal128Array = call.each([values.nulls(), digits.nulls()], |row| {
         let places = digits.value(row).clamp(-38, i64::from(scale)) as i8;
-        let value = round_at(values.value(row), values.scale(), places, rounding)?;
-        built.append_value(value.unscaled(precision, scale)?);
-    }
-    Ok(Arc::new(built.finish().with_precision_and_scale(precision, scale)?))
+        round_at(values.value(row), values.scale(), places, rounding)?.unscaled(precision, scale)
+    })?;
+    Ok(Arc::new(built.with_precision_and_scale(precision, scale)?))
 }
 
 /// At `places` digits behind the point, or before it if negative.
@@ -241,19 +235,14 @@ fn returns_div(arguments: &Arguments) -> Result<DataType> {
 
 fn run_div(call: &Call) -> Result<ArrayRef> {
     let (left, right) = (decimals(call, 0)?, decimals(call, 1)?);
-    let mut built = Decimal128Array::builder(call.rows);
-    for row in 0..call.rows {
-        if left.is_null(row) || right.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: Decimal128Array = call.each([left.nulls(), right.nulls()], |row| {
         let (left, right) =
             (Decimal::new(left.value(row), left.scale()), Decimal::new(right.value(row), right.scale()));
         let widest = left.scale().max(right.scale());
         let rest = left.modulo(right, widest)?;
-        built.append_value(left.subtract(rest, widest)?.divide(right, 0)?.value());
-    }
-    Ok(Arc::new(built.finish().with_precision_and_scale(NUMERIC_DIGITS_MAX, 0)?))
+        Ok(left.subtract(rest, widest)?.divide(right, 0)?.value())
+    })?;
+    Ok(Arc::new(built.with_precision_and_scale(NUMERIC_DIGITS_MAX, 0)?))
 }
 
 fn run_power(call: &Call) -> Result<ArrayRef> {
@@ -398,12 +387,8 @@ fn run_width_bucket(call: &Call) -> Result<ArrayRef> {
         return super::integers::bucket_of_thresholds(call);
     }
     let (values, lows, highs, counts) = (call.float8(0)?, call.float8(1)?, call.float8(2)?, call.int8(3)?);
-    let mut buckets = Int64Array::builder(call.rows);
-    for row in 0..call.rows {
-        if values.is_null(row) || lows.is_null(row) || highs.is_null(row) || counts.is_null(row) {
-            buckets.append_null();
-            continue;
-        }
+    let nulls = [values.nulls(), lows.nulls(), highs.nulls(), counts.nulls()];
+    let buckets: Int64Array = call.each(nulls, |row| {
         let (value, low, high, count) = (values.value(row), lows.value(row), highs.value(row), counts.value(row));
         if count <= 0 {
             return fail(SqlState::INVALID_PARAMETER_VALUE, "count must be greater than zero");
@@ -412,14 +397,14 @@ fn run_width_bucket(call: &Call) -> Result<ArrayRef> {
             return fail(SqlState::INVALID_PARAMETER_VALUE, "lower bound cannot equal upper bound");
         }
         let share = (value - low) / (high - low);
-        buckets.append_value(if share < 0.0 {
+        Ok(if share < 0.0 {
             0
         } else if share >= 1.0 {
             count + 1
         } else {
             (share * count as f64).floor() as i64 + 1
-        });
-    }
-    let buckets: ArrayRef = Arc::new(buckets.finish());
+        })
+    })?;
+    let buckets: ArrayRef = Arc::new(buckets);
     super::cast::cast_array(&buckets, call.returns, &call.zone)
 }

@@ -51,16 +51,13 @@ fn run_of_arrays(call: &Call) -> Result<ArrayRef> {
     let wanted = DataType::List(Arc::new(Field::new_list_field(item, true)));
     let (left, right) = (call.as_type(0, &wanted)?, call.as_type(1, &wanted)?);
     let (left, right) = (left.as_list::<i32>(), right.as_list::<i32>());
-    let rows = (0..call.rows).map(|row| {
-        if left.is_null(row) || right.is_null(row) {
-            return Ok(None);
-        }
+    let overlaps: BooleanArray = call.each([left.nulls(), right.nulls()], |row| {
         let (left, right) = (keys::of_array(&left.value(row))?, keys::of_array(&right.value(row))?);
         let compare = make_comparator(&left, &right, SortOptions::default())?;
         let equal = |a: usize| (0..right.len()).any(|b| right.is_valid(b) && compare(a, b).is_eq());
-        Ok(Some((0..left.len()).any(|a| left.is_valid(a) && equal(a))))
-    });
-    Ok(Arc::new(rows.collect::<Result<BooleanArray>>()?))
+        Ok((0..left.len()).any(|a| left.is_valid(a) && equal(a)))
+    })?;
+    Ok(Arc::new(overlaps))
 }
 
 fn returns(arguments: &Arguments) -> Result<DataType> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, Int32Array, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Int32Array, StringViewArray, StringViewBuilder};
 use arrow::datatypes::{DataType, Field};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -242,44 +242,24 @@ fn padded(call: &Call, left: bool) -> Result<ArrayRef> {
 
 fn run_chr(call: &Call) -> Result<ArrayRef> {
     let codes = call.int8(0)?;
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if codes.is_null(row) {
-            built.append_null();
-            continue;
-        }
-        let code = codes.value(row);
-        match u32::try_from(code).ok() {
-            None => return fail(SqlState::INVALID_PARAMETER_VALUE, "character number must be positive"),
-            Some(0) => return fail(SqlState::PROGRAM_LIMIT_EXCEEDED, "null character not permitted"),
-            Some(code) => match char::from_u32(code) {
-                Some(character) => built.append_value(character.to_string()),
-                None if code > 0x10_FFFF => {
-                    return fail(
-                        SqlState::PROGRAM_LIMIT_EXCEEDED,
-                        format!("requested character too large for encoding: {code}"),
-                    );
-                }
-                None => {
-                    return fail(
-                        SqlState::PROGRAM_LIMIT_EXCEEDED,
-                        format!("requested character not valid for encoding: {code}"),
-                    );
-                }
-            },
-        }
-    }
-    Ok(Arc::new(built.finish()))
+    let built: StringViewArray = call.each([codes.nulls()], |row| match u32::try_from(codes.value(row)).ok() {
+        None => fail(SqlState::INVALID_PARAMETER_VALUE, "character number must be positive"),
+        Some(0) => fail(SqlState::PROGRAM_LIMIT_EXCEEDED, "null character not permitted"),
+        Some(code) => match char::from_u32(code) {
+            Some(character) => Ok(character.to_string()),
+            None => {
+                let why = if code > 0x10_FFFF { "too large" } else { "not valid" };
+                let message = format!("requested character {why} for encoding: {code}");
+                fail(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+            }
+        },
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn run_split_part(call: &Call) -> Result<ArrayRef> {
     let (texts, separators, places) = (call.text(0)?, call.text(1)?, call.int8(2)?);
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if texts.is_null(row) || separators.is_null(row) || places.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: StringViewArray = call.each([texts.nulls(), separators.nulls(), places.nulls()], |row| {
         let (text, separator, place) = (texts.value(row), separators.value(row), places.value(row));
         if place == 0 {
             return fail(SqlState::INVALID_PARAMETER_VALUE, "field position must not be zero");
@@ -295,9 +275,9 @@ fn run_split_part(call: &Call) -> Result<ArrayRef> {
                 fields.len().checked_sub(nth + 1).and_then(|at| fields.get(at).copied())
             }
         };
-        built.append_value(part.unwrap_or_default());
-    }
-    Ok(Arc::new(built.finish()))
+        Ok(part.unwrap_or_default())
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn run_to_hex(call: &Call) -> Result<ArrayRef> {
@@ -317,21 +297,16 @@ fn unknown_encoding<T>(name: &str) -> Result<T> {
 fn run_encode(call: &Call) -> Result<ArrayRef> {
     let bytes = call.as_type(0, &DataType::BinaryView)?;
     let (bytes, encodings) = (bytes.as_binary_view(), call.text(1)?);
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if bytes.is_null(row) || encodings.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: StringViewArray = call.each([bytes.nulls(), encodings.nulls()], |row| {
         let value = bytes.value(row);
-        built.append_value(match encodings.value(row).to_ascii_lowercase().as_str() {
+        Ok(match encodings.value(row).to_ascii_lowercase().as_str() {
             "hex" => value.iter().map(|byte| format!("{byte:02x}")).collect(),
             "base64" => lines(&BASE64.encode(value)),
             "escape" => escaped(value),
             _ => return unknown_encoding(encodings.value(row)),
-        });
-    }
-    Ok(Arc::new(built.finish()))
+        })
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn lines(text: &str) -> String {
@@ -355,14 +330,9 @@ fn escaped(bytes: &[u8]) -> String {
 fn run_decode(call: &Call) -> Result<ArrayRef> {
     let (texts, encodings) = (call.text(0)?, call.text(1)?);
     let field = Field::new("", DataType::BinaryView, true);
-    let mut built = BinaryViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if texts.is_null(row) || encodings.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: BinaryViewArray = call.each([texts.nulls(), encodings.nulls()], |row| {
         let text = texts.value(row);
-        built.append_value(match encodings.value(row).to_ascii_lowercase().as_str() {
+        Ok(match encodings.value(row).to_ascii_lowercase().as_str() {
             "hex" => from_hex(text)?,
             "base64" => from_base64(text)?,
             "escape" => match cast_value(&ScalarValue::Utf8View(Some(text.to_owned())), &field, &call.zone)? {
@@ -370,9 +340,9 @@ fn run_decode(call: &Call) -> Result<ArrayRef> {
                 _ => return fail(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea"),
             },
             _ => return unknown_encoding(encodings.value(row)),
-        });
-    }
-    Ok(Arc::new(built.finish()))
+        })
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn from_hex(text: &str) -> Result<Vec<u8>> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::Volatility;
@@ -22,16 +22,11 @@ fn returns(arguments: &Arguments) -> Result<DataType> {
 fn run(call: &Call) -> Result<ArrayRef> {
     let patterns = call.text(0)?;
     let escapes = if call.len() == 2 { Some(call.text(1)?) } else { None };
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if patterns.is_null(row) || escapes.as_ref().is_some_and(|escapes| escapes.is_null(row)) {
-            built.append_null();
-            continue;
-        }
-        let escape = escapes.as_ref().map_or("\\", |escapes| escapes.value(row));
-        built.append_value(regular_expression(patterns.value(row), escape)?);
-    }
-    Ok(Arc::new(built.finish()))
+    let nulls = [patterns.nulls(), escapes.as_ref().and_then(|escapes| escapes.nulls())];
+    let expressions: StringViewArray = call.each(nulls, |row| {
+        regular_expression(patterns.value(row), escapes.as_ref().map_or("\\", |escapes| escapes.value(row)))
+    })?;
+    Ok(Arc::new(expressions))
 }
 
 /// The regular expression that a pattern of SIMILAR TO means: all of the text, `%` and `_` as in
