@@ -7,18 +7,16 @@ use arrow::buffer::OffsetBuffer;
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field, Int32Type};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::cast::cast_array;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 /// What PostgreSQL allows.
 const ITEMS_MAX: usize = 134_217_727;
 
-pub(super) static FUNCTIONS: [Function; 1] =
-    [Function { name: "array_fill", arity: 2..=3, volatility: Volatility::Immutable, returns, run }];
+pub(super) static FUNCTIONS: [Function; 1] = [immutable("array_fill", 2..=3, returns, run)];
 
 fn returns(asked: &Arguments) -> Result<DataType> {
     if asked.kind(0) == Kind::Array {

@@ -12,54 +12,42 @@ use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{SortOptions, interleave, take};
 use arrow::datatypes::{DataType, Field, FieldRef, Int32Type};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::cast::cast_array;
 use super::common_type::common_type;
 use super::error::{SqlState, fail};
 use super::keys;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 use crate::carried::Stop;
 
-type Returned = fn(&Arguments) -> Result<DataType>;
-
-const fn function(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: Returned,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Immutable, returns, run }
-}
-
 pub(super) static FUNCTIONS: [Function; 11] = [
-    function("array_append", 2..=2, |asked| list_of(asked, &[0], &[1]), |call| joined(call, Join::Append)),
-    function("array_prepend", 2..=2, |asked| list_of(asked, &[1], &[0]), |call| joined(call, Join::Prepend)),
-    function("array_cat", 2..=2, |asked| list_of(asked, &[0, 1], &[]), |call| joined(call, Join::Arrays)),
-    function("array_remove", 2..=2, |asked| list_of(asked, &[0], &[1]), removed),
-    function("array_replace", 3..=3, |asked| list_of(asked, &[0], &[1, 2]), replaced),
-    function("array_positions", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| list(DataType::Int32)), positions),
-    function(
+    immutable("array_append", 2..=2, |asked| list_of(asked, &[0], &[1]), |call| joined(call, Join::Append)),
+    immutable("array_prepend", 2..=2, |asked| list_of(asked, &[1], &[0]), |call| joined(call, Join::Prepend)),
+    immutable("array_cat", 2..=2, |asked| list_of(asked, &[0, 1], &[]), |call| joined(call, Join::Arrays)),
+    immutable("array_remove", 2..=2, |asked| list_of(asked, &[0], &[1]), removed),
+    immutable("array_replace", 3..=3, |asked| list_of(asked, &[0], &[1, 2]), replaced),
+    immutable("array_positions", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| list(DataType::Int32)), positions),
+    immutable(
         "arraycontains",
         2..=2,
         |asked| list_of(asked, &[0, 1], &[]).map(|_| DataType::Boolean),
         |call| contained(call, 0, 1),
     ),
-    function(
+    immutable(
         "arraycontained",
         2..=2,
         |asked| list_of(asked, &[0, 1], &[]).map(|_| DataType::Boolean),
         |call| contained(call, 1, 0),
     ),
-    function(SUBSCRIPT, 2..=2, item_type, subscripted),
-    function(SLICE, 3..=3, |asked| list_of(asked, &[0], &[]), sliced),
-    function("trim_array", 2..=2, |asked| list_of(asked, &[0], &[]), trimmed),
+    immutable(SUBSCRIPT, 2..=2, item_type, subscripted),
+    immutable(SLICE, 3..=3, |asked| list_of(asked, &[0], &[]), sliced),
+    immutable("trim_array", 2..=2, |asked| list_of(asked, &[0], &[]), trimmed),
 ];
 
 /// `x = ANY (array)` of arrays that are not constant: in place of DataFusion's function of the
 /// name, which takes a NULL item for one that is not equal. Those of constants become lists.
 pub(super) static HAS: Function =
-    function("array_has", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| DataType::Boolean), has);
+    immutable("array_has", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| DataType::Boolean), has);
 
 /// Internal names of `array[i]` and `array[i:j]`.
 pub(super) const SUBSCRIPT: &str = "array_subscript";

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, Int64Array, IntervalMonthDayNanoArray};
 use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::calendar::{
     Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, days_of_civil, iso_weekday,
@@ -14,26 +13,14 @@ use super::datetime_fields::{Field, no_field};
 use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, age, date_range, intervals, micros_array};
 use super::kind::{Kind, interval, timestamp, timestamptz};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 use super::zone::Zone;
 
 pub(super) static FUNCTIONS: [Function; 4] = [
-    Function {
-        name: "date_trunc",
-        arity: 2..=3,
-        volatility: Volatility::Immutable,
-        returns: returns_trunc,
-        run: run_trunc,
-    },
-    Function { name: "date_bin", arity: 3..=3, volatility: Volatility::Immutable, returns: returns_bin, run: run_bin },
-    Function { name: "age", arity: 2..=2, volatility: Volatility::Immutable, returns: returns_age, run: run_age },
-    Function {
-        name: "timezone",
-        arity: 1..=2,
-        volatility: Volatility::Immutable,
-        returns: returns_zone,
-        run: run_zone,
-    },
+    immutable("date_trunc", 2..=3, returns_trunc, run_trunc),
+    immutable("date_bin", 3..=3, returns_bin, run_bin),
+    immutable("age", 2..=2, returns_age, run_age),
+    immutable("timezone", 1..=2, returns_zone, run_zone),
 ];
 
 fn returns_trunc(arguments: &Arguments) -> Result<DataType> {

@@ -7,11 +7,10 @@ use arrow::array::{
 };
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 9] = [
     function("convert_to", 2, |arguments| of(arguments, Kind::Text, DataType::BinaryView), convert_to),
@@ -31,7 +30,7 @@ const fn function(
     returns: fn(&Arguments) -> Result<DataType>,
     run: fn(&Call) -> Result<ArrayRef>,
 ) -> Function {
-    Function { name, arity: arguments..=arguments, volatility: Volatility::Immutable, returns, run }
+    immutable(name, arguments..=arguments, returns, run)
 }
 
 fn of(arguments: &Arguments, wanted: Kind, returns: DataType) -> Result<DataType> {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int32Array};
 use arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::cast::cast_array;
 use super::decimal::decimals;
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 /// The largest whose factorial has no more digits than a numeric.
 const FACTORIAL_MAX: i64 = 33;
@@ -30,7 +29,7 @@ const fn function(
     returns: fn(&Arguments) -> Result<DataType>,
     run: fn(&Call) -> Result<ArrayRef>,
 ) -> Function {
-    Function { name, arity: arguments..=arguments, volatility: Volatility::Immutable, returns, run }
+    immutable(name, arguments..=arguments, returns, run)
 }
 
 fn returns_common(arguments: &Arguments) -> Result<DataType> {

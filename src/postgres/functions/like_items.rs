@@ -7,16 +7,15 @@ use arrow::compute::kernels::comparison::{ilike, like, nilike, nlike};
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::cast::cast_array;
 use super::kind::Kind;
 use super::regular_expressions;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 const fn function(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
-    Function { name, arity: 2..=2, volatility: Volatility::Immutable, returns, run }
+    immutable(name, 2..=2, returns, run)
 }
 
 pub(super) static FUNCTIONS: [Function; 16] = [

@@ -5,44 +5,34 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array};
 use arrow::datatypes::{DataType, Decimal128Type};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::decimal::{Decimal, decimals};
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 20] = [
-    number("round", 1..=2, returns_rounded, |call| rounded(call, f64::round_ties_even, Rounding::Nearest)),
-    number("trunc", 1..=2, returns_rounded, |call| rounded(call, f64::trunc, Rounding::TowardsZero)),
-    number("ceil", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
-    number("ceiling", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
-    number("floor", 1..=1, returns_rounded, |call| rounded(call, f64::floor, Rounding::Down)),
-    number("abs", 1..=1, returns_same, run_abs),
-    number("sign", 1..=1, returns_rounded, run_sign),
-    number("mod", 2..=2, |arguments| operator(arguments, "%"), |call| run_operator(call, "%")),
-    number("div", 2..=2, returns_div, run_div),
-    number("power", 2..=2, returns_float, run_power),
-    number("pow", 2..=2, returns_float, run_power),
-    number("sqrt", 1..=1, returns_float, run_sqrt),
-    number("cbrt", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(value.cbrt()))),
-    number("exp", 1..=1, returns_float, |call| doubles(call, exponential)),
-    number("ln", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.ln()))),
-    number("log", 1..=2, returns_log, run_log),
-    number("log10", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.log10()))),
-    number("asin", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
-    number("acos", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
-    number("width_bucket", 2..=4, returns_bucket, run_width_bucket),
+    immutable("round", 1..=2, returns_rounded, |call| rounded(call, f64::round_ties_even, Rounding::Nearest)),
+    immutable("trunc", 1..=2, returns_rounded, |call| rounded(call, f64::trunc, Rounding::TowardsZero)),
+    immutable("ceil", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
+    immutable("ceiling", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
+    immutable("floor", 1..=1, returns_rounded, |call| rounded(call, f64::floor, Rounding::Down)),
+    immutable("abs", 1..=1, returns_same, run_abs),
+    immutable("sign", 1..=1, returns_rounded, run_sign),
+    immutable("mod", 2..=2, |arguments| operator(arguments, "%"), |call| run_operator(call, "%")),
+    immutable("div", 2..=2, returns_div, run_div),
+    immutable("power", 2..=2, returns_float, run_power),
+    immutable("pow", 2..=2, returns_float, run_power),
+    immutable("sqrt", 1..=1, returns_float, run_sqrt),
+    immutable("cbrt", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(value.cbrt()))),
+    immutable("exp", 1..=1, returns_float, |call| doubles(call, exponential)),
+    immutable("ln", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.ln()))),
+    immutable("log", 1..=2, returns_log, run_log),
+    immutable("log10", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.log10()))),
+    immutable("asin", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
+    immutable("acos", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
+    immutable("width_bucket", 2..=4, returns_bucket, run_width_bucket),
 ];
-
-const fn number(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Immutable, returns, run }
-}
 
 #[derive(Clone, Copy)]
 enum Rounding {

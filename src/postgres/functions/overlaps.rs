@@ -7,24 +7,15 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, make_comp
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::common_type::common_type;
 use super::interval_math::{date_range, intervals, moved};
 use super::keys;
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable, stable};
 
-pub(super) static FUNCTIONS: [Function; 2] = [
-    Function { name: "overlaps", arity: 4..=4, volatility: Volatility::Stable, returns, run },
-    Function {
-        name: "arrayoverlap",
-        arity: 2..=2,
-        volatility: Volatility::Immutable,
-        returns: returns_of_arrays,
-        run: run_of_arrays,
-    },
-];
+pub(super) static FUNCTIONS: [Function; 2] =
+    [stable("overlaps", 4..=4, returns, run), immutable("arrayoverlap", 2..=2, returns_of_arrays, run_of_arrays)];
 
 fn returns_of_arrays(arguments: &Arguments) -> Result<DataType> {
     let fits = |place: usize| matches!(arguments.kind(place), Kind::Array | Kind::Null) || arguments.is_unknown(place);

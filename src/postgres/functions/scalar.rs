@@ -45,6 +45,25 @@ pub(super) struct Function {
     pub run: fn(&Call) -> Result<ArrayRef>,
 }
 
+pub(super) const fn immutable(
+    name: &'static str,
+    arity: RangeInclusive<usize>,
+    returns: fn(&Arguments) -> Result<DataType>,
+    run: fn(&Call) -> Result<ArrayRef>,
+) -> Function {
+    Function { name, arity, volatility: Volatility::Immutable, returns, run }
+}
+
+/// Of the session's settings, too.
+pub(super) const fn stable(
+    name: &'static str,
+    arity: RangeInclusive<usize>,
+    returns: fn(&Arguments) -> Result<DataType>,
+    run: fn(&Call) -> Result<ArrayRef>,
+) -> Function {
+    Function { name, arity, volatility: Volatility::Stable, returns, run }
+}
+
 /// What is known of the arguments before there are rows.
 pub(super) struct Arguments<'a> {
     pub function: &'static str,

@@ -8,47 +8,38 @@ use arrow::datatypes::{DataType, Field};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{Expr, Volatility};
+use datafusion::logical_expr::Expr;
 
 use super::built_texts::{SHARED_BYTES_MIN, Texts};
 use super::cast::cast_value;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, CONCATENATED, Call, Function};
+use super::scalar::{Arguments, CONCATENATED, Call, Function, immutable};
 
 /// Characters of a line of base64, as MIME has it.
 const BASE64_LINE: usize = 76;
 
 pub(super) static FUNCTIONS: [Function; 15] = [
-    function("repeat", 2..=2, returns_text, run_repeat),
-    function("replace", 3..=3, returns_text, run_replace),
-    function("translate", 3..=3, returns_text, run_translate),
-    function(CONCATENATED, 2..=2, returns_text, run_concatenated),
-    function("lpad", 2..=3, returns_text, |call| padded(call, true)),
-    function("rpad", 2..=3, returns_text, |call| padded(call, false)),
-    function("chr", 1..=1, |_| Ok(DataType::Utf8View), run_chr),
-    function("split_part", 3..=3, returns_text, run_split_part),
-    function("to_hex", 1..=1, returns_hex, run_to_hex),
-    function("encode", 2..=2, |_| Ok(DataType::Utf8View), run_encode),
-    function("decode", 2..=2, |_| Ok(DataType::BinaryView), run_decode),
-    function("octet_length", 1..=1, returns_length, |call| lengths(call, true)),
-    function("length", 1..=1, returns_length, |call| lengths(call, false)),
-    function("char_length", 1..=1, returns_text_length, |call| lengths(call, false)),
-    function("character_length", 1..=1, returns_text_length, |call| lengths(call, false)),
+    immutable("repeat", 2..=2, returns_text, run_repeat),
+    immutable("replace", 3..=3, returns_text, run_replace),
+    immutable("translate", 3..=3, returns_text, run_translate),
+    immutable(CONCATENATED, 2..=2, returns_text, run_concatenated),
+    immutable("lpad", 2..=3, returns_text, |call| padded(call, true)),
+    immutable("rpad", 2..=3, returns_text, |call| padded(call, false)),
+    immutable("chr", 1..=1, |_| Ok(DataType::Utf8View), run_chr),
+    immutable("split_part", 3..=3, returns_text, run_split_part),
+    immutable("to_hex", 1..=1, returns_hex, run_to_hex),
+    immutable("encode", 2..=2, |_| Ok(DataType::Utf8View), run_encode),
+    immutable("decode", 2..=2, |_| Ok(DataType::BinaryView), run_decode),
+    immutable("octet_length", 1..=1, returns_length, |call| lengths(call, true)),
+    immutable("length", 1..=1, returns_length, |call| lengths(call, false)),
+    immutable("char_length", 1..=1, returns_text_length, |call| lengths(call, false)),
+    immutable("character_length", 1..=1, returns_text_length, |call| lengths(call, false)),
 ];
 
 /// The function of `||` for texts.
 pub(super) fn concatenated() -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == CONCATENATED)
-}
-
-const fn function(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Immutable, returns, run }
 }
 
 fn returns_text(arguments: &Arguments) -> Result<DataType> {

@@ -3,40 +3,30 @@
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
-use super::super::scalar::{Arguments, Call, Function};
+use super::super::scalar::{Arguments, Call, Function, stable};
 use super::documents::Built;
 use super::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS, invalid};
 use crate::types::json::normalized;
 use crate::types::{JsonWriter, TextStyle};
 
-pub(super) static FUNCTIONS: [Function; 12] = [
-    row("to_json", 1..=1, returns_value, values),
-    row("to_jsonb", 1..=1, returns_value, values),
-    row("row_to_json", 1..=2, returns_row, values),
-    row("array_to_json", 1..=2, returns_array, values),
-    row("json_build_object", 0..=usize::MAX, returns_object, objects),
-    row("jsonb_build_object", 0..=usize::MAX, returns_object, objects),
-    row("json_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
-    row("jsonb_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
-    row(JSON_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
-    row(JSONB_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
-    row(JSON_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
-    row(JSONB_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
-];
-
 /// Times are written in the session's zone.
-const fn row(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Stable, returns, run }
-}
+pub(super) static FUNCTIONS: [Function; 12] = [
+    stable("to_json", 1..=1, returns_value, values),
+    stable("to_jsonb", 1..=1, returns_value, values),
+    stable("row_to_json", 1..=2, returns_row, values),
+    stable("array_to_json", 1..=2, returns_array, values),
+    stable("json_build_object", 0..=usize::MAX, returns_object, objects),
+    stable("jsonb_build_object", 0..=usize::MAX, returns_object, objects),
+    stable("json_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
+    stable("jsonb_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
+    stable(JSON_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
+    stable(JSONB_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
+    stable(JSON_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
+    stable(JSONB_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
+];
 
 fn is_jsonb(function: &str) -> bool {
     function.starts_with("jsonb") || function == "to_jsonb"

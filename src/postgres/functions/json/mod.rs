@@ -24,7 +24,7 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Cast, Expr, Volatility};
+use datafusion::logical_expr::{Cast, Expr};
 
 use super::error::{SqlState, fail};
 use super::kind::Kind;
@@ -74,15 +74,6 @@ pub(crate) fn jsonb_part(expr: Expr, key: Expr) -> Option<Expr> {
     let get = function("jsonb_extract_path")?;
     let step = Expr::Cast(Cast::new(Box::new(key), DataType::Utf8View));
     Some(Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(get), vec![expr, step])))
-}
-
-const fn row(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&super::scalar::Call) -> Result<arrow::array::ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Immutable, returns, run }
 }
 
 fn list_of(item: DataType) -> DataType {

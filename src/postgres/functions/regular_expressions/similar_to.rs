@@ -5,14 +5,12 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use crate::functions::error::{SqlState, fail};
 use crate::functions::kind::Kind;
-use crate::functions::scalar::{Arguments, Call, Function};
+use crate::functions::scalar::{Arguments, Call, Function, immutable};
 
-pub(in crate::functions) static FUNCTIONS: [Function; 1] =
-    [Function { name: "similar_to_escape", arity: 1..=2, volatility: Volatility::Immutable, returns, run }];
+pub(in crate::functions) static FUNCTIONS: [Function; 1] = [immutable("similar_to_escape", 1..=2, returns, run)];
 
 fn returns(arguments: &Arguments) -> Result<DataType> {
     let texts = (0..arguments.types.len()).all(|place| matches!(arguments.kind(place), Kind::Text | Kind::Null));
