@@ -13,5 +13,4 @@ mod prompt;
 mod protocol;
 mod readme;
 mod robustness;
-mod scratch;
 mod server_process;

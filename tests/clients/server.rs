@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::process::Command;
 
-use crate::scratch::Scratch;
 use crate::server_process::{ServerProcess, serve};
+use rowkey_base::testing::Scratch;
 
 const ROWKEY: &str = env!("CARGO_BIN_EXE_rowkey");
 const TYPES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interop/EightTypes.ndjson");

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use crate::differential::Outcome;
 use crate::differential::wire::Client;
-use crate::scratch::Scratch;
 use crate::server_process::{ServerProcess, serve};
+use rowkey_base::testing::Scratch;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_rowkey");
 /// The account, which is the database.

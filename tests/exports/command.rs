@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::exports::lossless::files_below;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// Entities of three partitions, one key of them with a slash's neighbours.
 const EXPORT: &str = concat!(

@@ -8,10 +8,9 @@ use futures::TryStreamExt;
 use rowkey::formats::{Compression, Destination, ExportFormat, Layout, Source};
 use rowkey::model::{DateTime, EdmType, Entity, EntityBuilder, Key, KeyRange, Value};
 use rowkey::{Database, ExportOptions, ExportReport, ImportOptions, ImportReport, Selection};
-use rowkey_base::testing::Dice;
+use rowkey_base::testing::{Dice, Scratch};
 
 use crate::exports::entities::{Random, lines};
-use crate::scratch::Scratch;
 
 const TYPED: [ExportFormat; 4] =
     [ExportFormat::Parquet, ExportFormat::TypedCsv, ExportFormat::ServiceJson, ExportFormat::NdJson];

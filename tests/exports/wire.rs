@@ -5,8 +5,8 @@ use std::fs;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, NoTls};
 
-use crate::scratch::Scratch;
 use crate::server_process::{ServerProcess, serve};
+use rowkey_base::testing::Scratch;
 
 async fn connected(server: &ServerProcess) -> Client {
     let url = format!("postgresql://rowkey@{}/devstoreaccount1", server.address());

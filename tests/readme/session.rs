@@ -3,7 +3,7 @@
 use crate::readme::Outcome;
 use crate::readme::page::Page;
 use crate::readme::program::{ADDRESS, Server};
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// What a terminal shows.
 struct Session {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::robustness::server::Server;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 fn file_of(data: &Path, table: &str) -> PathBuf {
     let account = data.join("tables").join(crate::robustness::wire::DATABASE);

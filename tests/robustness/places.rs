@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::robustness::server::Server;
 use crate::robustness::wire::Client;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// A database with the sample in it, in a folder of a name that no message has by chance.
 fn sample(scratch: &Scratch) -> PathBuf {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::protocol::query;
 use crate::robustness::server::Server;
 use crate::robustness::wire::Client;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 const SOON: Duration = Duration::from_secs(30);
 

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::server::Server;
-use crate::scratch::Scratch;
 use crate::server_process::ServerProcess;
+use rowkey_base::testing::Scratch;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 

@@ -33,8 +33,6 @@
 //! way that asks the statement; an answer that becomes an error is not filled in, the run fails
 //! and says so.
 
-#[path = "../scratch/mod.rs"]
-mod scratch;
 #[path = "../server_process.rs"]
 mod server_process;
 
