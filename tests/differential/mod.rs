@@ -26,8 +26,8 @@ mod wire;
 mod writes;
 
 use std::collections::BTreeMap;
-use std::env;
 
+use crate::postgres::from_environment;
 use crate::postgres::server::Postgres;
 use crate::protocol::Failure;
 use differences::{DIFFERENCES, QUESTIONS, WITH_PARAMETERS};
@@ -192,14 +192,6 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         "{asked} questions, {rows} rows, {errors} errors: too little"
     );
     Ok(())
-}
-
-fn from_environment(name: &str, default: u64) -> Outcome<u64> {
-    match env::var(name) {
-        Ok(text) => Ok(text.parse().map_err(|error| format!("{name}={text}: {error}"))?),
-        Err(env::VarError::NotPresent) => Ok(default),
-        Err(error) => Err(format!("{name}: {error}").into()),
-    }
 }
 
 struct Compared {

@@ -22,7 +22,7 @@ fn text(path: &Path) -> &str {
 }
 
 /// The files of a table.
-fn files_of(data: &Path, table: &str) -> Vec<PathBuf> {
+pub(super) fn files_of(data: &Path, table: &str) -> Vec<PathBuf> {
     let account = data.join("tables").join(crate::robustness::wire::DATABASE);
     let mut folders = fs::read_dir(account).expect("tables").map(|entry| entry.expect("a folder").path());
     let named = |path: &PathBuf| {
