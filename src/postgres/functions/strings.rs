@@ -42,7 +42,7 @@ pub(super) fn concatenated() -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == CONCATENATED)
 }
 
-fn returns_text(arguments: &Arguments) -> Result<DataType> {
+pub(super) fn returns_text(arguments: &Arguments) -> Result<DataType> {
     match arguments.kind(0) {
         Kind::Text | Kind::Null => Ok(DataType::Utf8View),
         _ => arguments.undefined(),

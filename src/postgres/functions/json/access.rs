@@ -64,7 +64,7 @@ fn steps_text(arguments: &Arguments, kind: Kind) -> Result<DataType> {
     steps(arguments, kind).map(|_| DataType::Utf8View)
 }
 
-fn of_one(arguments: &Arguments, kind: Kind, returns: DataType) -> Result<DataType> {
+pub(super) fn of_one(arguments: &Arguments, kind: Kind, returns: DataType) -> Result<DataType> {
     if fits(arguments, 0, kind) { Ok(returns) } else { arguments.undefined() }
 }
 

@@ -11,6 +11,7 @@ use datafusion::common::Result;
 use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
 use super::super::scalar::{Arguments, Call, Function, immutable};
+use super::access::of_one;
 use super::documents::{Built, Documents, TextLists, borrowed, jsonb, tree};
 use super::{CONCAT, CONTAINS, DELETE, fits, is_path, is_text, no_operator};
 use crate::types::json::{
@@ -39,10 +40,6 @@ pub(super) static FUNCTIONS: [Function; 14] = [
     immutable("json_strip_nulls", 1..=1, |arguments| of_one(arguments, Kind::Json, DataType::LargeBinary), strip_text),
     immutable("jsonb_pretty", 1..=1, |arguments| of_one(arguments, Kind::Jsonb, DataType::Utf8View), pretty),
 ];
-
-fn of_one(arguments: &Arguments, kind: Kind, returns: DataType) -> Result<DataType> {
-    if fits(arguments, 0, kind) { Ok(returns) } else { arguments.undefined() }
-}
 
 fn of_both(arguments: &Arguments, returns: DataType) -> Result<DataType> {
     let all = (0..2).all(|place| fits(arguments, place, Kind::Jsonb));
