@@ -146,7 +146,7 @@ impl CatalogCasts {
                     return Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })));
                 };
                 let item_type = item.get_type(schema).unwrap_or(DataType::Utf8View);
-                let list = DataType::List(Arc::new(Field::new_list_field(item_type, true)));
+                let list = DataType::new_list(item_type, true);
                 let list = Field::new("", list, true);
                 match array_literal(array, &list)? {
                     Some(array) => {

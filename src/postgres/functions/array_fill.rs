@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt64Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::take;
-use arrow::datatypes::{DataType, Field, Int32Type};
+use arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::Result;
 
 use super::cast::cast_array;
@@ -27,13 +27,13 @@ fn returns(asked: &Arguments) -> Result<DataType> {
     }
     let is_list = asked.is_unknown(1) || matches!(asked.kind(1), Kind::Array | Kind::Null);
     match asked.types.first() {
-        Some(item) if is_list => Ok(DataType::List(Arc::new(Field::new_list_field((*item).clone(), true)))),
+        Some(item) if is_list => Ok(DataType::new_list((*item).clone(), true)),
         _ => asked.undefined(),
     }
 }
 
 fn run(call: &Call) -> Result<ArrayRef> {
-    let wanted = DataType::List(Arc::new(Field::new_list_field(DataType::Int32, true)));
+    let wanted = DataType::new_list(DataType::Int32, true);
     let dimensions = cast_array(call.arg(1)?, &wanted, &call.zone)?;
     let dimensions = dimensions.as_list::<i32>();
     let (mut lengths, mut rows) = (Vec::with_capacity(call.rows), Vec::new());

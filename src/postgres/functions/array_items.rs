@@ -10,7 +10,7 @@ use arrow::array::{
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{SortOptions, interleave, take};
-use arrow::datatypes::{DataType, Field, FieldRef, Int32Type};
+use arrow::datatypes::{DataType, FieldRef, Int32Type};
 use datafusion::common::Result;
 
 use super::cast::cast_array;
@@ -26,7 +26,12 @@ pub(super) static FUNCTIONS: [Function; 11] = [
     immutable("array_cat", 2..=2, |asked| list_of(asked, &[0, 1], &[]), |call| joined(call, Join::Arrays)),
     immutable("array_remove", 2..=2, |asked| list_of(asked, &[0], &[1]), removed),
     immutable("array_replace", 3..=3, |asked| list_of(asked, &[0], &[1, 2]), replaced),
-    immutable("array_positions", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| list(DataType::Int32)), positions),
+    immutable(
+        "array_positions",
+        2..=2,
+        |asked| list_of(asked, &[0], &[1]).map(|_| DataType::new_list(DataType::Int32, true)),
+        positions,
+    ),
     immutable(
         "arraycontains",
         2..=2,
@@ -58,10 +63,6 @@ fn item_type(asked: &Arguments) -> Result<DataType> {
         Some(item) => Ok(item.data_type().clone()),
         None => asked.undefined(),
     }
-}
-
-fn list(item: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new_list_field(item, true)))
 }
 
 fn item_of(data_type: &DataType) -> Option<&FieldRef> {
@@ -102,12 +103,12 @@ fn list_of(asked: &Arguments, arrays: &[usize], items: &[usize]) -> Result<DataT
             types.push((*data_type).clone());
         }
     }
-    let Some(first) = types.first() else { return Ok(list(DataType::Utf8View)) };
+    let Some(first) = types.first() else { return Ok(DataType::new_list(DataType::Utf8View, true)) };
     match common_type(&types, &vec![false; types.len()]) {
-        Ok(Some(item)) => Ok(list(item)),
+        Ok(Some(item)) => Ok(DataType::new_list(item, true)),
         Ok(None) => match named.filter(|item| item.data_type() == first) {
             Some(item) => Ok(DataType::List(Arc::clone(item))),
-            None => Ok(list(first.clone())),
+            None => Ok(DataType::new_list(first.clone(), true)),
         },
         Err(_) => asked.undefined(),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, ListArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::interleave;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::functions_nested::make_array::make_array_udf;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -26,7 +26,7 @@ fn returns(arguments: &Arguments) -> Result<DataType> {
         Ok(Some(common)) => common,
         _ => types.into_iter().find(|data_type| *data_type != DataType::Null).unwrap_or(DataType::Null),
     };
-    Ok(DataType::List(Arc::new(Field::new_list_field(item, true))))
+    Ok(DataType::new_list(item, true))
 }
 
 fn run(call: &Call) -> Result<ArrayRef> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, make_comparator};
 use arrow::compute::SortOptions;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
 use super::common_type::common_type;
@@ -39,7 +39,7 @@ fn run_of_arrays(call: &Call) -> Result<ArrayRef> {
         Ok(common) => common.unwrap_or(left_item),
         Err(_) => return super::scalar::undefined(call.function, call.args.iter().map(|array| array.data_type())),
     };
-    let wanted = DataType::List(Arc::new(Field::new_list_field(item, true)));
+    let wanted = DataType::new_list(item, true);
     let (left, right) = (call.as_type(0, &wanted)?, call.as_type(1, &wanted)?);
     let (left, right) = (left.as_list::<i32>(), right.as_list::<i32>());
     let overlaps: BooleanArray = call.each([left.nulls(), right.nulls()], |row| {

@@ -19,9 +19,7 @@ pub(super) use groups::{by_keys, comparable};
 pub(super) use keys::KEY;
 pub(super) use refusals::{compares_texts, refuse};
 
-use std::sync::Arc;
-
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Cast, Expr};
@@ -77,7 +75,7 @@ pub(crate) fn jsonb_part(expr: Expr, key: Expr) -> Option<Expr> {
 }
 
 fn list_of(item: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new_list_field(item, true)))
+    DataType::new_list(item, true)
 }
 
 /// Whether an argument is, or may become, of a type.

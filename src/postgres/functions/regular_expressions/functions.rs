@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{
     Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListBuilder, StringViewArray, StringViewBuilder,
 };
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
 use super::cache::RowPatterns;
@@ -35,7 +35,7 @@ pub(in crate::functions) static FUNCTIONS: [Function; 7] = [
 ];
 
 fn list(item: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new_list_field(item, true)))
+    DataType::new_list(item, true)
 }
 
 /// The type, if the first two arguments are texts, and the others texts or integers.
