@@ -60,20 +60,8 @@ const STATEMENTS: [(&str, Text); 22] = [
         let keys = each(members, ", ", |at| format!("'{at}'"));
         format!("select * from chains where partitionkey = 'p' and rowkey in ({keys})")
     }),
-    ("joins", |members| {
-        let joined = each(members, " join ", |at| match at {
-            0 => "chains c0".to_owned(),
-            at => format!("chains c{at} on c{at}.rowkey = c{}.rowkey", at - 1),
-        });
-        format!("select count(*) from {joined}")
-    }),
-    ("CTEs", |members| {
-        let ctes = each(members, ", ", |at| match at {
-            0 => "c0 as (select n from chains)".to_owned(),
-            at => format!("c{at} as (select n from c{})", at - 1),
-        });
-        format!("with {ctes} select * from c{}", members - 1)
-    }),
+    ("joins", joins),
+    ("CTEs", ctes),
     ("UNION ALL", |members| vec!["select n from chains"; members].join(" union all ")),
     ("select list", |members| format!("select {} from chains", each(members, ", ", |at| format!("n + {at} as c{at}")))),
 ];
@@ -96,13 +84,7 @@ const WORST: [(&str, usize, Text); 19] = [
     ("CASE of WHENs", 20_000, |members| {
         format!("select case {} end as x from chains", each(members, " ", |at| format!("when n = {at} then {at}")))
     }),
-    ("joins", 128, |members| {
-        let joined = each(members, " join ", |at| match at {
-            0 => "chains c0".to_owned(),
-            at => format!("chains c{at} on c{at}.rowkey = c{}.rowkey", at - 1),
-        });
-        format!("select count(*) from {joined}")
-    }),
+    ("joins", 128, joins),
     ("FROM list", 128, |members| format!("select 1 as x from {}", each(members, ", ", |at| format!("chains c{at}")))),
     ("PARTITION BY", 64, |members| {
         let keys = each(members, ", ", |at| format!("n + {at}"));
@@ -120,13 +102,7 @@ const WORST: [(&str, usize, Text); 19] = [
     ("select list", 1664, |members| {
         format!("select {} from chains", each(members, ", ", |at| format!("n + {at} as c{at}")))
     }),
-    ("CTEs", 3000, |members| {
-        let ctes = each(members, ", ", |at| match at {
-            0 => "c0 as (select n from chains)".to_owned(),
-            at => format!("c{at} as (select n from c{})", at - 1),
-        });
-        format!("with {ctes} select * from c{}", members - 1)
-    }),
+    ("CTEs", 3000, ctes),
     ("UNION ALL", 2000, |members| vec!["select n from chains"; members].join(" union all ")),
     ("IN list", 149_000, |members| format!("select * from chains where n in ({})", numbers(members, ","))),
     ("IN pairs of keys", 45_000, |members| {
@@ -135,6 +111,22 @@ const WORST: [(&str, usize, Text); 19] = [
     }),
     ("VALUES", 75_000, |members| format!("select * from (values {}) v", each(members, ",", |at| format!("({at})")))),
 ];
+
+fn joins(members: usize) -> String {
+    let joined = each(members, " join ", |at| match at {
+        0 => "chains c0".to_owned(),
+        at => format!("chains c{at} on c{at}.rowkey = c{}.rowkey", at - 1),
+    });
+    format!("select count(*) from {joined}")
+}
+
+fn ctes(members: usize) -> String {
+    let ctes = each(members, ", ", |at| match at {
+        0 => "c0 as (select n from chains)".to_owned(),
+        at => format!("c{at} as (select n from c{})", at - 1),
+    });
+    format!("with {ctes} select * from c{}", members - 1)
+}
 
 fn each(members: usize, between: &str, text: impl Fn(usize) -> String) -> String {
     (0..members).map(text).collect::<Vec<_>>().join(between)

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use rowkey::formats::Source;
 use rowkey::model::{EntityBuilder, Key};
 use rowkey::{Database, EntityOperation, ImportOptions, Table};
+use rowkey_base::testing::Dice;
 
 /// As in the `rowkey` program.
 #[global_allocator]
@@ -48,16 +49,6 @@ fn entity(number: u64, round: u64) -> Result<rowkey::model::Entity, Failure> {
         .property("Status", format!("step {} of its life", number % 13))
         .property("Score", number as f64 / 7.0);
     Ok(builder.build()?)
-}
-
-/// A small generator with a fixed seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
 }
 
 fn main() -> Result<(), Failure> {
@@ -182,9 +173,9 @@ async fn scans(dbs: [&Database; 2], query: &str) -> Result<[Duration; 2], Failur
 async fn update(table: &Table, dice: &mut Dice, entities: u64, count: u64) -> Result<u64, Failure> {
     let (mut done, mut bytes) = (0, 0);
     while done < count {
-        let partition = dice.below(1000);
+        let partition = dice.next_u64() % 1000;
         let mut numbers: Vec<u64> =
-            (0..GROUP.min(count - done)).map(|_| dice.below(entities / 1000) * 1000 + partition).collect();
+            (0..GROUP.min(count - done)).map(|_| dice.next_u64() % (entities / 1000) * 1000 + partition).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let group = numbers.iter().map(|number| entity(*number, done).map(EntityOperation::InsertOrReplace));
@@ -200,7 +191,7 @@ async fn reads(what: &str, table: &Table, entities: u64) -> Result<(), Failure> 
     let mut times = Vec::with_capacity(READS);
     for round in 0..2 {
         for _ in 0..READS {
-            let key = key(dice.below(entities));
+            let key = key(dice.next_u64() % entities);
             let begun = Instant::now();
             let found = table.get_shared(&key.partition, &key.row).await?;
             // The first round fills the cache.
@@ -228,7 +219,7 @@ async fn load(
     let mut tick = tokio::time::interval(Duration::from_micros(1_000_000 / a_second));
     while !stop.load(Ordering::Relaxed) {
         tick.tick().await;
-        table.insert_or_replace(&entity(dice.below(entities), 1)?).await?;
+        table.insert_or_replace(&entity(dice.next_u64() % entities, 1)?).await?;
         written.fetch_add(1, Ordering::Relaxed);
     }
     Ok(())

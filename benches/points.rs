@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use futures::StreamExt;
 use rowkey::model::KeyRange;
 use rowkey::{Database, Options, Result};
+use rowkey_base::testing::Dice;
 
 /// Keys of the hot set.
 const HOT_KEYS: usize = 100_000;
@@ -70,14 +71,4 @@ fn report(what: &str, mut times: Vec<Duration>) {
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     println!("{what}: {} reads, median {:?}, p99 {:?}, max {:?}", times.len(), at(0.5), at(0.99), at(1.0));
-}
-
-/// A small generator with a fixed seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % bound
-    }
 }

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::SinkExt;
+use rowkey_base::testing::Dice;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Statement};
 
@@ -437,14 +438,4 @@ fn partition_key(number: usize) -> String {
 
 fn row_key(number: usize) -> String {
     format!("order-{number:06}")
-}
-
-/// A small generator of numbers, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
 }

@@ -15,6 +15,7 @@ mod interop;
 mod peers;
 mod postgres;
 mod prompt;
+mod protocol;
 mod readme;
 mod robustness;
-mod scratch;
+mod server_process;

@@ -1,13 +1,15 @@
-//! Repeatable random choices for tests, and fuzzing by them; a failing test prints its seed. And a
-//! watchdog over futures that keep their thread for long.
+//! Repeatable random choices for tests, and fuzzing by them; a failing test prints its seed. A
+//! watchdog over futures that keep their thread for long, and folders to write to.
 
 mod fuzz;
 mod mutate;
 mod poll_watch;
+mod scratch;
 
 pub use fuzz::{Fuzz, fuzz};
 pub use mutate::Mutator;
 pub use poll_watch::{LongPoll, PollWatch, Watched, thread_time};
+pub use scratch::Scratch;
 
 /// A SplitMix64 generator (Steele, Lea, Flood 2014) that starts at a seed.
 #[derive(Debug, Clone)]

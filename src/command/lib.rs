@@ -9,7 +9,6 @@
 mod account;
 mod arguments;
 mod check;
-mod cursor;
 mod export;
 mod failure;
 mod import;

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::arguments::SqlArguments;
-use super::cursor::open_rows;
 use super::failure::{ExitStatus, Failure};
 use super::output::{self, Form, ResultColumns};
 use super::script::{HOW_TO_ASK, read_file, read_standard_input};
@@ -126,7 +125,7 @@ async fn run_statement(session: &mut Session, text: &str, printer: &mut Printer<
         Outcome::Rows(mut rows) => printer.print(&mut rows, u64::MAX, &style, &mut guard).await,
         Outcome::FromCursor { name, rows_max } => {
             let mut portal = session.take_portal(&name)?;
-            printer.print(open_rows(&mut portal.state, &name)?, rows_max, &style, &mut guard).await?;
+            printer.print(portal.state.open_rows(&name)?, rows_max, &style, &mut guard).await?;
             session.put_portal(&name, portal);
             Ok(())
         }

@@ -1,9 +1,10 @@
 //! Damaged and odd inputs of imports: an error, or entities that obey the rules, and the same in
 //! any pieces and on any number of threads.
 
-use std::io::{self, Cursor, Read, Write};
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::json_objects::tests::Pieces;
 use crate::{
     Compression, DecodeOptions, Destination, Error, ExportFormat, ExportTarget, Format, KeyColumns, KeyTemplate,
     Layout, Progress, Source, Survey, Written, decode, open_export,
@@ -111,19 +112,6 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Hands out at most `piece` bytes at a time.
-struct Pieces {
-    bytes: Cursor<Vec<u8>>,
-    piece: usize,
-}
-
-impl Read for Pieces {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let piece = self.piece.min(buffer.len());
-        self.bytes.read(&mut buffer[..piece])
-    }
-}
-
 /// How an input is read.
 #[derive(Debug, Clone)]
 struct Manner {
@@ -140,8 +128,7 @@ struct Manner {
 type Outcome = Result<(Vec<Entity>, u64), Error>;
 
 fn read(bytes: &[u8], manner: &Manner) -> Outcome {
-    let mut source =
-        Source::stream(manner.name, Box::new(Pieces { bytes: Cursor::new(bytes.to_vec()), piece: manner.piece }));
+    let mut source = Source::stream(manner.name, Box::new(Pieces::of(bytes, manner.piece)));
     let keys = manner.keys.as_deref().cloned().unwrap_or_default();
     let detected = source.detect_with(&keys);
     let format = match manner.format {

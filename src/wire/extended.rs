@@ -12,7 +12,7 @@ use pgwire::messages::response::EmptyQueryResponse;
 use super::connection::Connection;
 use super::describe::row_description;
 use super::message::Bind;
-use super::rows::{formats, open_rows};
+use super::rows::formats;
 use super::simple::tag;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, parse_binary, parse_text, type_by_oid};
 use rowkey_sql::session::{
@@ -211,7 +211,7 @@ impl Connection {
         guard: &mut StatementGuard,
     ) -> Result<()> {
         let mut portal = self.session.take_portal(cursor)?;
-        let rows = open_rows(&mut portal.state, cursor)?;
+        let rows = portal.state.open_rows(cursor)?;
         let formats = formats(asked, rows.columns.len())?;
         let sent = self.send(rows, formats, rows_max, guard).await?;
         self.session.put_portal(cursor, portal);

@@ -9,7 +9,7 @@ use bytes::{BufMut, BytesMut};
 use super::connection::Connection;
 use super::wire::CHUNK_BYTES;
 use rowkey_postgres::types::{ColumnEncoder, Format, TextStyle};
-use rowkey_sql::session::{Column, Error, PortalState, Result, Rows, SqlState, StatementGuard};
+use rowkey_sql::session::{Column, Error, Result, Rows, SqlState, StatementGuard};
 
 /// Rows asked for at a time where the client sets no limit.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -133,14 +133,4 @@ fn encode(encoders: &[ColumnEncoder<'_>], from: usize, to: usize, buffer: &mut B
         row += 1;
     }
     Ok(row)
-}
-
-/// The rows of a cursor.
-pub(crate) fn open_rows<'a>(cursor: &'a mut PortalState, name: &str) -> Result<&'a mut Rows> {
-    match cursor {
-        PortalState::Running(rows) => Ok(rows),
-        PortalState::Ready | PortalState::Scrolling(_) | PortalState::Finished => {
-            Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("cursor \"{name}\" is not open")))
-        }
-    }
 }

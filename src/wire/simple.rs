@@ -8,7 +8,7 @@ use pgwire::messages::response::EmptyQueryResponse;
 
 use super::connection::Connection;
 use super::describe::row_description;
-use super::rows::{formats, open_rows};
+use super::rows::formats;
 use rowkey_postgres::types::SqlValue;
 use rowkey_sql::session::{BoundKeyStatement, Error, Outcome, Prepared, Result, SqlState, StatementGuard, write_tag};
 
@@ -115,7 +115,7 @@ impl Connection {
             }
             Outcome::FromCursor { name, rows_max } => {
                 let mut portal = self.session.take_portal(&name)?;
-                let rows = open_rows(&mut portal.state, &name)?;
+                let rows = portal.state.open_rows(&name)?;
                 let formats = formats(&[], rows.columns.len())?;
                 self.wire.push(&row_description(&rows.columns, &formats)?)?;
                 let sent = self.send(rows, formats, rows_max, guard).await?;

@@ -26,14 +26,15 @@ mod wire;
 mod writes;
 
 use std::collections::BTreeMap;
-use std::env;
 
+use crate::postgres::from_environment;
 use crate::postgres::server::Postgres;
+use crate::protocol::Failure;
 use differences::{DIFFERENCES, QUESTIONS, WITH_PARAMETERS};
 use expression::{Scope, any_kind, expression, filled};
 use rowkey::Rowkey;
 use rowkey_base::testing::Dice;
-use wire::{Answer, Client, Failure, Form, Rows, SEPARATOR};
+use wire::{Answer, Client, Form, Rows, SEPARATOR};
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -191,14 +192,6 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         "{asked} questions, {rows} rows, {errors} errors: too little"
     );
     Ok(())
-}
-
-fn from_environment(name: &str, default: u64) -> Outcome<u64> {
-    match env::var(name) {
-        Ok(text) => Ok(text.parse().map_err(|error| format!("{name}={text}: {error}"))?),
-        Err(env::VarError::NotPresent) => Ok(default),
-        Err(error) => Err(format!("{name}: {error}").into()),
-    }
 }
 
 struct Compared {

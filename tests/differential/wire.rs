@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::differential::Outcome;
+use crate::protocol::{Body, Failure, bind_with_formats, describe, execute, parse, query, startup, sync};
 
 /// Answers that take longer are a hang.
 const ANSWER_SECONDS_MAX: u64 = 15;
@@ -29,14 +30,6 @@ pub(crate) enum Form {
 pub(crate) struct Column {
     pub label: String,
     pub type_oid: u32,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Failure {
-    pub sqlstate: String,
-    pub message: String,
-    /// In characters from 1.
-    pub position: Option<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -81,14 +74,8 @@ impl Client {
 
     fn started(stream: Box<dyn Stream>, user: &str, database: &str) -> Outcome<Self> {
         let mut client = Self(BufReader::new(stream), Aside::default());
-        let mut body = 196_608_u32.to_be_bytes().to_vec();
-        for word in ["user", user, "database", database, "client_encoding", "UTF8"] {
-            text(&mut body, word);
-        }
-        body.push(0);
-        let mut startup = (body.len() as u32 + 4).to_be_bytes().to_vec();
-        startup.extend(body);
-        client.0.get_mut().write_all(&startup)?;
+        let pairs = [("user", user), ("database", database), ("client_encoding", "UTF8")];
+        client.0.get_mut().write_all(&startup(pairs.iter()))?;
         match client.answer(false)? {
             Ok(_) => Ok(client),
             Err(failure) => Err(format!("refused: {failure:?}").into()),
@@ -108,45 +95,15 @@ impl Client {
     }
 
     pub(crate) fn ask(&mut self, statement: &str, parameters: &[Option<String>], form: Form) -> Outcome<Answer> {
-        let mut out = Vec::new();
         if form == Form::Simple {
-            message(&mut out, b'Q', |body| text(body, statement));
-            self.0.get_mut().write_all(&out)?;
+            self.0.get_mut().write_all(&query(statement))?;
             return self.answer(false);
         }
         let binary = form == Form::Binary;
-        message(&mut out, b'P', |body| {
-            text(body, "");
-            text(body, statement);
-            body.extend(0_u16.to_be_bytes());
-        });
-        message(&mut out, b'D', |body| {
-            body.push(b'S');
-            text(body, "");
-        });
-        message(&mut out, b'B', |body| {
-            text(body, "");
-            text(body, "");
-            body.extend(0_u16.to_be_bytes());
-            body.extend((parameters.len() as u16).to_be_bytes());
-            for parameter in parameters {
-                match parameter {
-                    Some(value) => {
-                        body.extend((value.len() as u32).to_be_bytes());
-                        body.extend(value.as_bytes());
-                    }
-                    None => body.extend((-1_i32).to_be_bytes()),
-                }
-            }
-            body.extend(1_u16.to_be_bytes());
-            body.extend(u16::from(binary).to_be_bytes());
-        });
-        message(&mut out, b'E', |body| {
-            text(body, "");
-            body.extend(0_u32.to_be_bytes());
-        });
-        message(&mut out, b'S', |_| {});
-        self.0.get_mut().write_all(&out)?;
+        let values = parameters.iter().map(Option::as_deref);
+        let bind = bind_with_formats("", "", values, &[u16::from(binary)]);
+        let messages = [parse("", statement, &[]), describe(b'S', ""), bind, execute("", 0), sync()];
+        self.0.get_mut().write_all(&messages.concat())?;
         self.answer(binary)
     }
 
@@ -179,13 +136,8 @@ impl Client {
                     }
                 }
                 b'D' => {
-                    let mut row = Vec::new();
-                    for _ in 0..body.u16()? {
-                        row.push(match body.u32()? {
-                            u32::MAX => "NULL".to_owned(),
-                            length => shown(body.take(length as usize)?, binary),
-                        });
-                    }
+                    let row = body.values()?.into_iter();
+                    let row: Vec<_> = row.map(|value| value.map_or("NULL".to_owned(), |v| shown(v, binary))).collect();
                     found.rows.push(row.join(SEPARATOR));
                 }
                 b'C' => found.tag = body.text()?,
@@ -209,61 +161,5 @@ fn shown(value: &[u8], binary: bool) -> String {
     match binary {
         true => format!("0x{}", value.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
         false => format!("{:?}", String::from_utf8_lossy(value)),
-    }
-}
-
-fn text(body: &mut Vec<u8>, text: &str) {
-    body.extend(text.as_bytes());
-    body.push(0);
-}
-
-fn message(out: &mut Vec<u8>, kind: u8, write: impl FnOnce(&mut Vec<u8>)) {
-    let mut body = Vec::new();
-    write(&mut body);
-    out.push(kind);
-    out.extend((body.len() as u32 + 4).to_be_bytes());
-    out.extend(body);
-}
-
-struct Body<'a>(&'a [u8]);
-
-impl<'a> Body<'a> {
-    fn take(&mut self, length: usize) -> Outcome<&'a [u8]> {
-        let (taken, left) = self.0.split_at_checked(length).ok_or("a message ends early")?;
-        self.0 = left;
-        Ok(taken)
-    }
-
-    fn u16(&mut self) -> Outcome<u16> {
-        Ok(u16::from_be_bytes(self.take(2)?.try_into()?))
-    }
-
-    fn u32(&mut self) -> Outcome<u32> {
-        Ok(u32::from_be_bytes(self.take(4)?.try_into()?))
-    }
-
-    fn text(&mut self) -> Outcome<String> {
-        let length = self.0.iter().position(|byte| *byte == 0).ok_or("a text without an end")?;
-        // PostgreSQL cuts characters of values that it quotes.
-        let text = String::from_utf8_lossy(self.take(length)?).into_owned();
-        self.take(1)?;
-        Ok(text)
-    }
-
-    fn failure(&mut self) -> Outcome<Failure> {
-        let mut failure = Failure::default();
-        loop {
-            let kind = self.take(1)?[0];
-            if kind == 0 {
-                return Ok(failure);
-            }
-            let value = self.text()?;
-            match kind {
-                b'C' => failure.sqlstate = value,
-                b'M' => failure.message = value,
-                b'P' => failure.position = Some(value.parse()?),
-                _ => {}
-            }
-        }
     }
 }

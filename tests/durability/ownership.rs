@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use rowkey::model::{Entity, EntityBuilder, Key};
 use rowkey::{Database, SqlState, Table};
 
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// How another process ends that is to write a row, and what it says.
 fn write_elsewhere(folder: &Path, row: &str) -> (Option<i32>, String) {

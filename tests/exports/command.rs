@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::exports::lossless::files_below;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// Entities of three partitions, one key of them with a slash's neighbours.
 const EXPORT: &str = concat!(
@@ -402,7 +402,7 @@ fn copy_to_files() {
     assert!(written("COPY people TO 'FILE'", "b.jsonl.zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
     assert!(text("COPY people TO 'FILE'", "b.json").starts_with("{\"odata.metadata\":"));
     assert_eq!(text("COPY (SELECT 1 AS n) TO 'FILE' (FORMAT ndjson)", "c"), "{\"n\":1}\n");
-    assert_eq!(text("COPY (SELECT 2 AS n) TO 'FILE'", "c.ndjson"), "{\"n\":2}\n");
+    assert_eq!(text("COPY (SELECT ARRAY[2, NULL] AS n) TO 'FILE'", "c.ndjson"), "{\"n\":[2,null]}\n");
     assert_eq!(
         text("COPY (SELECT 3 AS n) TO 'FILE'", "c.ndjson"),
         "{\"n\":3}\n",

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::exports::command::{rowkey, well};
 use crate::exports::lossless::files_below;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 const ENTITIES: usize = 400;
 

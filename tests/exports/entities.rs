@@ -3,31 +3,11 @@
 use std::sync::Arc;
 
 use rowkey::model::{DateTime, EdmType, Entity, EntityBuilder, Key, Value};
+use rowkey_base::testing::Dice;
 
-/// SplitMix64.
-pub(crate) struct Random(pub u64);
+pub(crate) struct Random(pub Dice);
 
 impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    pub(crate) fn chance(&mut self, one_in: usize) -> bool {
-        self.below(one_in) == 0
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-
     fn text(&mut self) -> String {
         let whole = [
             "",
@@ -71,35 +51,35 @@ impl Random {
             "a,b\"c\nd\re",
             "\u{7f}\u{85}\u{2028}",
         ];
-        if self.chance(2) {
-            return (*self.pick(&whole)).to_owned();
+        if self.0.chance(2) {
+            return self.0.pick(&whole).to_owned();
         }
         let letters =
             ['a', 'Z', '0', ' ', '"', '\\', '\n', '\r', '\u{1}', '{', '}', ',', ';', 'é', '中', '😀', '\u{ffff}', '@'];
-        (0..self.below(20)).map(|_| *self.pick(&letters)).collect()
+        (0..self.0.below(20)).map(|_| self.0.pick(&letters)).collect()
     }
 
     fn key(&mut self) -> String {
         let letters = ['a', 'b', 'B', ' ', '~', 'é', '\u{e000}', '😀', '\'', '"', ',', '%', '='];
-        (0..self.below(5)).map(|_| *self.pick(&letters)).collect()
+        (0..self.0.below(5)).map(|_| self.0.pick(&letters)).collect()
     }
 
     fn ticks(&mut self) -> DateTime {
         let span = (DateTime::MAX.ticks() - DateTime::MIN.ticks()) as u64;
-        let any = DateTime::from_ticks(DateTime::MIN.ticks() + (self.next() % (span + 1)) as i64);
-        *self.pick(&[DateTime::MIN, DateTime::MAX, DateTime::from_ticks(0), DateTime::from_ticks(-1), any, any, any])
+        let any = DateTime::from_ticks(DateTime::MIN.ticks() + (self.0.next_u64() % (span + 1)) as i64);
+        self.0.pick(&[DateTime::MIN, DateTime::MAX, DateTime::from_ticks(0), DateTime::from_ticks(-1), any, any, any])
     }
 
     pub(crate) fn value(&mut self, edm: EdmType) -> Value {
         match edm {
             EdmType::Binary => {
-                let bytes = *self.pick(&[0, 0, 1, 2, 3, 16, 40]);
-                Value::Binary((0..bytes).map(|_| self.next() as u8).collect())
+                let bytes = self.0.pick(&[0, 0, 1, 2, 3, 16, 40]);
+                Value::Binary((0..bytes).map(|_| self.0.next_u64() as u8).collect())
             }
-            EdmType::Boolean => Value::Boolean(self.chance(2)),
+            EdmType::Boolean => Value::Boolean(self.0.chance(2)),
             EdmType::DateTime => Value::DateTime(self.ticks()),
             EdmType::Double => {
-                let any = f64::from_bits(self.next());
+                let any = f64::from_bits(self.0.next_u64());
                 let any = if any.is_nan() { f64::NAN } else { any };
                 let edges = [
                     0.0,
@@ -115,42 +95,42 @@ impl Random {
                     f64::INFINITY,
                     f64::NEG_INFINITY,
                 ];
-                Value::Double(if self.chance(2) { any } else { *self.pick(&edges) })
+                Value::Double(if self.0.chance(2) { any } else { self.0.pick(&edges) })
             }
-            EdmType::Guid => Value::Guid(uuid::Uuid::from_u64_pair(self.next(), self.next())),
-            EdmType::Int32 => Value::Int32(*self.pick(&[0, -1, i32::MIN, i32::MAX, self.0 as i32])),
+            EdmType::Guid => Value::Guid(uuid::Uuid::from_u64_pair(self.0.next_u64(), self.0.next_u64())),
+            EdmType::Int32 => Value::Int32(self.0.pick(&[0, -1, i32::MIN, i32::MAX, self.0.0 as i32])),
             EdmType::Int64 => {
-                Value::Int64(*self.pick(&[0, 1, i64::MIN, i64::MAX, (1 << 53) + 1, -(1 << 53) - 1, self.0 as i64]))
+                Value::Int64(self.0.pick(&[0, 1, i64::MIN, i64::MAX, (1 << 53) + 1, -(1 << 53) - 1, self.0.0 as i64]))
             }
             EdmType::String => Value::String(self.text()),
         }
     }
 
     pub(crate) fn edm(&mut self) -> EdmType {
-        *self.pick(&EdmType::ALL)
+        self.0.pick(&EdmType::ALL)
     }
 
     /// Entities of different keys, in key order. Some properties have one type, some any.
     pub(crate) fn entities(&mut self, count: usize, properties: usize) -> Vec<Entity> {
         let mut entities = Vec::with_capacity(count);
         for number in 0..count {
-            let key = if self.chance(4) {
+            let key = if self.0.chance(4) {
                 Key::new(self.key(), self.key())
             } else {
                 Key::new(format!("p{}", number % 7), format!("{number:05}"))
             };
             let mut entity = EntityBuilder::new(key).timestamp(self.ticks());
             for (place, edm) in EdmType::ALL.into_iter().enumerate() {
-                if !self.chance(3) {
+                if !self.0.chance(3) {
                     entity = entity.property(format!("Of{edm}"), self.value(edm));
                 }
                 // Names that differ by case alone.
-                if place < 2 && !self.chance(3) {
+                if place < 2 && !self.0.chance(3) {
                     let edm = self.edm();
                     entity = entity.property(if place == 0 { "id" } else { "ID" }, self.value(edm));
                 }
             }
-            if self.chance(2) {
+            if self.0.chance(2) {
                 let edm = self.edm();
                 entity = entity.property("Mixed", self.value(edm));
             }
@@ -158,13 +138,13 @@ impl Random {
                 entity = entity.property("ÉlanLate", self.value(EdmType::String));
             }
             for name in ["value", "items", "type", "odata", "Properties", "tick"] {
-                if self.chance(6) {
+                if self.0.chance(6) {
                     let edm = self.edm();
                     entity = entity.property(name, self.value(edm));
                 }
             }
             for _ in 0..if properties > 0 { 3 } else { 0 } {
-                let at = self.below(properties);
+                let at = self.0.below(properties);
                 let edm = EdmType::ALL[at % EdmType::ALL.len()];
                 let (name, value) = (format!("W{at:04}"), self.value(edm));
                 let before = entity.clone();

@@ -8,9 +8,9 @@ use futures::TryStreamExt;
 use rowkey::formats::{Compression, Destination, ExportFormat, Layout, Source};
 use rowkey::model::{DateTime, EdmType, Entity, EntityBuilder, Key, KeyRange, Value};
 use rowkey::{Database, ExportOptions, ExportReport, ImportOptions, ImportReport, Selection};
+use rowkey_base::testing::{Dice, Scratch};
 
 use crate::exports::entities::{Random, lines};
-use crate::scratch::Scratch;
 
 const TYPED: [ExportFormat; 4] =
     [ExportFormat::Parquet, ExportFormat::TypedCsv, ExportFormat::ServiceJson, ExportFormat::NdJson];
@@ -103,12 +103,12 @@ async fn goes_round(db: &Database, table: &str, selection: &Selection, expected:
 #[test]
 fn every_typed_format_gives_back_what_it_got() {
     for seed in 0..6 {
-        let mut random = Random(seed);
+        let mut random = Random(Dice(seed));
         let (count, properties) = [(0, 0), (1, 0), (60, 0), (300, 260), (1300, 0), (400, 700)][seed as usize % 6];
         let entities = random.entities(count, properties);
         run(async {
             let db = Database::open(":memory:").await.expect("opens");
-            let file_bytes = if random.chance(2) { 1 << 20 } else { 4000 };
+            let file_bytes = if random.0.chance(2) { 1 << 20 } else { 4000 };
             import_lines(&db, "Things", &entities, file_bytes).await;
             same(&all(&db, "Things").await, &entities, &format!("seed {seed}: the import before"));
             goes_round(&db, "Things", &Selection::All, &entities, &format!("seed {seed}")).await;
@@ -119,7 +119,7 @@ fn every_typed_format_gives_back_what_it_got() {
 #[test]
 fn recent_writes_and_deletions_are_exported() {
     for seed in 100..106 {
-        let mut random = Random(seed);
+        let mut random = Random(Dice(seed));
         let entities = random.entities(200, 0);
         run(async {
             let db = Database::open(":memory:").await.expect("opens");
@@ -129,7 +129,7 @@ fn recent_writes_and_deletions_are_exported() {
             for entity in entities.iter().filter(|entity| entity.timestamp < DateTime::from_ticks(1 << 60)) {
                 let edm = random.edm();
                 let changed = EntityBuilder::new(entity.key.clone()).property("Changed", random.value(edm));
-                match random.below(5) {
+                match random.0.below(5) {
                     0 => {
                         let key = &entity.key;
                         table.delete(&key.partition, &key.row, rowkey::IfMatch::Any).await.expect("deletes");
@@ -147,7 +147,7 @@ fn recent_writes_and_deletions_are_exported() {
             }
             let added = EntityBuilder::new(Key::new("new", "1")).property("OnlyHere", 1).build().expect("an entity");
             table.insert(&added).await.expect("inserts");
-            if random.chance(2) {
+            if random.0.chance(2) {
                 let folded = table.clone();
                 folded.vacuum(false).await.expect("folds");
             }
@@ -168,7 +168,7 @@ fn recent_writes_and_deletions_are_exported() {
 
 #[test]
 fn ranges_and_conditions_are_exact_entities() {
-    let mut random = Random(7);
+    let mut random = Random(Dice(7));
     let entities = random.entities(900, 0);
     run(async {
         let db = Database::open(":memory:").await.expect("opens");
@@ -303,7 +303,7 @@ fn the_text_of_each_format() {
 fn compressed_text_is_the_same_text() {
     run(async {
         let db = Database::open(":memory:").await.expect("opens");
-        import_lines(&db, "Things", &Random(3).entities(500, 0), 1 << 20).await;
+        import_lines(&db, "Things", &Random(Dice(3)).entities(500, 0), 1 << 20).await;
         for format in [ExportFormat::TypedCsv, ExportFormat::ServiceJson, ExportFormat::NdJson, ExportFormat::PlainCsv]
         {
             let plain = text_of(&db, "Things", &Selection::All, &ExportOptions::new(format)).await;

@@ -10,7 +10,7 @@ use rowkey::{Database, ExportOptions, Selection};
 
 use crate::exports::command::{rowkey, well};
 use crate::exports::lossless::files_below;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 const ROWS: &str =
     "{\"PartitionKey\":\"a\",\"RowKey\":\"1\",\"N\":1}\n{\"PartitionKey\":\"a\",\"RowKey\":\"2\",\"N\":2}\n";

@@ -1,47 +1,18 @@
 //! COPY TO files of the server: refused, unless the server was started with a folder for them.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, NoTls};
 
-use crate::scratch::Scratch;
+use crate::server_process::{ServerProcess, serve};
+use rowkey_base::testing::Scratch;
 
-/// Killed when it is dropped.
-struct Server {
-    process: Child,
-    /// Kept open: the server goes on writing to it.
-    _out: BufReader<ChildStdout>,
-    address: String,
-}
-
-impl Server {
-    fn start(arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rowkey"));
-        command.args(["serve", "--rest", "off", "--pg", "127.0.0.1:0", "--sample"]).args(arguments);
-        let mut process = command.stdout(Stdio::piped()).spawn().expect("a server");
-        let mut out = BufReader::new(process.stdout.take().expect("its output"));
-        let mut line = String::new();
-        out.read_line(&mut line).expect("a line");
-        let address = line.trim_start_matches("Rowkey listens on ").split(". ").next().unwrap_or_default().to_owned();
-        Self { process, _out: out, address }
-    }
-
-    async fn connect(&self) -> Client {
-        let url = format!("postgresql://rowkey@{}/devstoreaccount1", self.address);
-        let (client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("connects");
-        tokio::spawn(connection);
-        client
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.process.kill());
-        drop(self.process.wait());
-    }
+async fn connected(server: &ServerProcess) -> Client {
+    let url = format!("postgresql://rowkey@{}/devstoreaccount1", server.address());
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.expect("connects");
+    tokio::spawn(connection);
+    client
 }
 
 #[tokio::test]
@@ -53,16 +24,16 @@ async fn files_of_the_server() {
     std::os::unix::fs::symlink(scratch.path().join("target"), folder.join("link.csv")).expect("a link");
     let text = |path: &std::path::Path| path.to_str().expect("text").to_owned();
 
-    let server = Server::start(&[]);
-    let client = server.connect().await;
+    let server = ServerProcess::start(serve().arg("--sample")).expect("a server");
+    let client = connected(&server).await;
     let copy = format!("COPY employees TO '{}'", text(&folder.join("a")));
     let refused = client.batch_execute(&copy).await.expect_err("no folder for copies");
     assert_eq!(refused.code(), Some(&SqlState::INSUFFICIENT_PRIVILEGE), "{refused:?}");
     assert!(!folder.join("a").exists());
     client.batch_execute("SELECT 1").await.expect("that goes on");
 
-    let server = Server::start(&["--copy-dir", &text(&folder)]);
-    let client = server.connect().await;
+    let server = ServerProcess::start(serve().args(["--sample", "--copy-dir", &text(&folder)])).expect("a server");
+    let client = connected(&server).await;
     for (file, wanted) in [
         ("a.csv".to_owned(), "a.csv"),
         ("deeper/b.csv".to_owned(), "deeper/b.csv"),
@@ -108,8 +79,9 @@ async fn the_data_folder_is_out_of_reach() {
     let (data, copies) = (scratch.path().join("data"), scratch.path().join("copies"));
     fs::create_dir(&copies).expect("a folder");
     let text = |path: &std::path::Path| path.to_str().expect("text").to_owned();
-    let server = Server::start(&["--data", &text(&data), "--copy-dir", &text(&copies)]);
-    let client = server.connect().await;
+    let arguments = ["--sample", "--data", &text(&data), "--copy-dir", &text(&copies)];
+    let server = ServerProcess::start(serve().args(arguments)).expect("a server");
+    let client = connected(&server).await;
     client.batch_execute("COPY (SELECT 1) TO 'beside.csv'").await.expect("copies");
     // What comes after the start is looked at as well.
     let mut log = fs::read_dir(data.join("log")).expect("a log").map(|entry| entry.expect("an entry").path());

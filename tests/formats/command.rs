@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 struct Run {
     code: i32,

@@ -11,6 +11,7 @@ use futures::TryStreamExt;
 use rowkey::formats::{Manifest, PropertyTypes, Source, WarningKind};
 use rowkey::model::{Entity, KeyRange};
 use rowkey::{Database, ImportOptions, ImportReport};
+use rowkey_base::testing::Dice;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -285,29 +286,17 @@ fn rejected_lines_are_rejected_again() -> Outcome<()> {
     Ok(())
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % bound.max(1) as u64) as usize
-    }
-}
-
 /// Flips, cuts, inserts and repeats.
-fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
-    for _ in 0..=random.below(4) {
-        let at = random.below(bytes.len());
-        let end = (at + random.below(200)).min(bytes.len());
-        match random.below(5) {
-            0 if !bytes.is_empty() => bytes[at] ^= 1 << random.below(8),
+fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
+    for _ in 0..=dice.below(4) {
+        let at = dice.below(bytes.len().max(1));
+        let end = (at + dice.below(200)).min(bytes.len());
+        match dice.below(5) {
+            0 if !bytes.is_empty() => bytes[at] ^= 1 << dice.below(8),
             1 => drop(bytes.drain(at..end)),
             2 => {
                 let token =
-                    [&b"\""[..], b"{", b"[", b"]}", b",", b"\r", b"\0", b"NaN", b"\\u", b"b'\\x"][random.below(10)];
+                    [&b"\""[..], b"{", b"[", b"]}", b",", b"\r", b"\0", b"NaN", b"\\u", b"b'\\x"][dice.below(10)];
                 drop(bytes.splice(at..at, token.iter().copied()));
             }
             3 => {
@@ -327,7 +316,7 @@ fn damaged_exports_never_panic() -> Outcome<()> {
         let format = Source::file(&data().join(case.path))?.detect()?;
         for seed in 0..SEEDS {
             let mut bytes = whole.clone();
-            damage(&mut bytes, &mut Random(seed));
+            damage(&mut bytes, &mut Dice(seed));
             let database = runtime.block_on(Database::open(":memory:"))?;
             let forced = (seed % 2 == 0).then_some(format);
             let options = ImportOptions { format: forced, dry_run: true, ..ImportOptions::default() };

@@ -15,7 +15,7 @@ use rowkey::model::{EdmType, Entity, KeyRange, Value};
 use rowkey::{Database, ImportOptions, OnReject};
 use serde_json::{Map, json};
 
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 

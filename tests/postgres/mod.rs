@@ -81,7 +81,7 @@ async fn postgres_gives_the_same_answers() -> Outcome<()> {
     Ok(())
 }
 
-fn from_environment(name: &str, default: u64) -> Outcome<u64> {
+pub(crate) fn from_environment(name: &str, default: u64) -> Outcome<u64> {
     match env::var(name) {
         Ok(text) => Ok(text.parse().map_err(|error| format!("{name}={text}: {error}"))?),
         Err(env::VarError::NotPresent) => Ok(default),

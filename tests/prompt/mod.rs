@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 

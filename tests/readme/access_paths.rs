@@ -3,7 +3,7 @@
 use crate::readme::Outcome;
 use crate::readme::page::Page;
 use crate::readme::program::run;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// `48000` as `48,000`.
 fn with_commas(digits: &str) -> String {

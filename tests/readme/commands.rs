@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::readme::Outcome;
 use crate::readme::page::Page;
 use crate::readme::program::{ADDRESS, Server, run};
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// The commands with their comments, in order.
 fn commands(page: &Page) -> Outcome<Vec<(&str, &str)>> {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::readme::Outcome;
 use crate::readme::page::Page;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// Lines as in README, which has no room for more.
 #[rustfmt::skip]

@@ -1,14 +1,12 @@
 //! The program as a shell finds it, and a server of it.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::readme::Outcome;
+use crate::server_process::ServerProcess;
 
 const ROWKEY: &str = env!("CARGO_BIN_EXE_rowkey");
-/// The last line that the server announces itself with.
-const ANNOUNCED: &str = "Ctrl-C stops it.";
 /// Where it listens unless told otherwise.
 pub(crate) const ADDRESS: &str = "127.0.0.1:5433";
 
@@ -31,37 +29,23 @@ pub(crate) fn run(folder: &Path, line: &str) -> Outcome<String> {
     Ok(String::from_utf8(stdout)?)
 }
 
-/// Stopped when it is dropped.
-pub(crate) struct Server {
-    process: Child,
-    /// Kept open: the server may go on writing to it.
-    _out: BufReader<ChildStdout>,
-    /// What it says when it starts.
-    pub announced: Vec<String>,
-    /// With the port that was free, in place of [`ADDRESS`].
-    pub address: String,
-}
+/// A server that a line of README starts.
+pub(crate) struct Server(ServerProcess);
 
 impl Server {
     /// Starts `rowkey serve ...` on a free port.
     pub(crate) fn start(folder: &Path, line: &str) -> Outcome<Self> {
         // `exec`, so that what is stopped is the server and not the shell.
-        let mut process = shell(folder, &format!("exec {line} --pg 127.0.0.1:0"))?.stdout(Stdio::piped()).spawn()?;
-        let mut out = BufReader::new(process.stdout.take().ok_or("the server has no output")?);
-        let mut announced = Vec::new();
-        while announced.last().is_none_or(|line| line != ANNOUNCED) {
-            let mut line = String::new();
-            if out.read_line(&mut line)? == 0 {
-                return Err(format!("the server ended: {announced:?}").into());
-            }
-            announced.push(line.trim_end().to_owned());
-        }
-        let address = announced[0].trim_start_matches("Rowkey listens on ").split(". ").next().unwrap_or_default();
-        Ok(Self { process, _out: out, address: address.to_owned(), announced })
+        Ok(Self(ServerProcess::start(&mut shell(folder, &format!("exec {line} --pg 127.0.0.1:0"))?)?))
+    }
+
+    /// What it says when it starts.
+    pub(crate) fn announced(&self) -> &[String] {
+        &self.0.announced
     }
 
     fn port(&self) -> &str {
-        self.address.rsplit(':').next().unwrap_or_default()
+        self.0.address().rsplit(':').next().unwrap_or_default()
     }
 
     /// A command or an address of README, with the port of this server.
@@ -90,13 +74,5 @@ impl Server {
             return Err(format!("{words}: {status}: {complaints}").into());
         }
         Ok(Some(String::from_utf8(stdout)?))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // What is left behind is a process that ends.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }

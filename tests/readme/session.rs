@@ -3,7 +3,7 @@
 use crate::readme::Outcome;
 use crate::readme::page::Page;
 use crate::readme::program::{ADDRESS, Server};
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// What a terminal shows.
 struct Session {
@@ -69,16 +69,16 @@ fn a_server_to_try() -> Outcome<()> {
     let scratch = Scratch::new("readme-try")?;
     let (command, comment) = serve(&page)?;
     let server = Server::start(scratch.path(), &command)?;
-    let has_announced = |text: &str| server.announced.iter().any(|line| line.trim() == server.here(text));
+    let has_announced = |text: &str| server.announced().iter().any(|line| line.trim() == server.here(text));
 
     let session = Session::parse(page.section("Rowkey")?.block("")?)?;
-    assert!(has_announced(&session.command), "{:?}", server.announced);
+    assert!(has_announced(&session.command), "{:?}", server.announced());
     let text = page.section("Try it")?.text.join("\n");
     let address = text.split('`').find(|code| code.starts_with("postgresql://")).ok_or("an address to connect to")?;
-    assert!(address.contains(ADDRESS) && has_announced(address), "{address}: {:?}", server.announced);
+    assert!(address.contains(ADDRESS) && has_announced(address), "{address}: {:?}", server.announced());
 
     let queries: Vec<&str> =
-        server.announced.iter().map(|line| line.trim()).filter(|line| line.ends_with(';')).collect();
+        server.announced().iter().map(|line| line.trim()).filter(|line| line.ends_with(';')).collect();
     assert_eq!(queries.len(), 4, "{queries:?}");
     assert!(comment.contains("four queries to try"), "{comment}");
     let Some(answered) = server.psql("readme", &session.command, &queries.join("\n"))? else { return Ok(()) };

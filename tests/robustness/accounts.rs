@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::robustness::server::Server;
 use crate::robustness::wire::Client;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 const SOON: Duration = Duration::from_secs(60);
 

@@ -102,9 +102,7 @@ fn sessions_come_and_go() {
         match round % 4 {
             0 => assert_eq!(client.value("select 1"), "1"),
             // Gone in the middle of an answer.
-            1 => client
-                .send(&crate::robustness::wire::query("select g from generate_series(1, 100000000) g"))
-                .expect("sent"),
+            1 => client.send(&crate::protocol::query("select g from generate_series(1, 100000000) g")).expect("sent"),
             // Gone in a transaction.
             2 => assert_eq!(client.ask("begin").status, 'T'),
             _ => client.send(b"Q\0\0\0\xffselect").expect("sent"),

@@ -1,22 +1,11 @@
 //! A table whose file is damaged does not stop the others.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::robustness::places::files_of;
 use crate::robustness::server::Server;
-use crate::scratch::Scratch;
-
-fn file_of(data: &Path, table: &str) -> PathBuf {
-    let account = data.join("tables").join(crate::robustness::wire::DATABASE);
-    let mut folders = fs::read_dir(account).expect("tables").map(|entry| entry.expect("a folder").path());
-    let named = |path: &PathBuf| {
-        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&format!("{table}.")))
-    };
-    let folder = folders.find(named).expect("the table's folder");
-    let mut files = fs::read_dir(folder).expect("files").map(|entry| entry.expect("a file").path());
-    files.next().expect("a file")
-}
+use rowkey_base::testing::Scratch;
 
 #[test]
 fn only_the_damaged_table_fails() {
@@ -25,7 +14,7 @@ fn only_the_damaged_table_fails() {
     let data_text = data.to_str().expect("text");
     let made = Server::run(&["sql", "--data", data_text, "--sample", "select 1"], Duration::from_secs(60));
     assert!(made.status.success(), "{}", made.said);
-    let file = file_of(&data, "Employees");
+    let file = files_of(&data, "Employees").remove(0);
     let file_name = file.file_name().and_then(|name| name.to_str()).expect("text").to_owned();
     let healthy = fs::read(&file).expect("a file");
     let size = healthy.len();

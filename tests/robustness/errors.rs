@@ -1,7 +1,7 @@
 //! Errors in the middle of an answer leave the connection usable and the protocol in step.
 
+use crate::protocol::{bind, describe, execute, parse, query, sync};
 use crate::robustness::server::Server;
-use crate::robustness::wire::{bind, describe, execute, parse, query, sync};
 
 /// Fails after so many rows.
 fn failing_after(rows: u32) -> String {

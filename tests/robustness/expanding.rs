@@ -12,7 +12,7 @@ use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::WriterProperties;
 
 use crate::robustness::server::Server;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 const ROWS: usize = 8000;
 /// For an import on a few threads; the rows of a batch would be more.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use rowkey_base::testing::Dice;
 
+use crate::protocol::query;
 use crate::robustness::server::Server;
-use crate::robustness::wire::query;
 
 const SESSIONS: usize = 2;
 /// At any time: the 256 MiB of all queries, the 64 MiB of the cache, the program, and what is in no

@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::time::Duration;
 
+use crate::protocol::{bind, describe, execute, message, parse, query, startup, sync};
 use crate::robustness::server::Server;
-use crate::robustness::wire::{Client, bind, describe, execute, message, parse, query, startup, sync};
+use crate::robustness::wire::Client;
 
 /// What a stranger gets for its first bytes: all that the server says before it closes.
 fn said_to(server: &Server, bytes: &[u8]) -> Vec<u8> {

@@ -59,7 +59,7 @@ fn silent_strangers_give_way() {
     // The newest of them still may say who it is.
     let mut newest = silent.pop().expect("some");
     let pairs = [("user", "rowkey"), ("database", crate::robustness::wire::DATABASE)];
-    newest.send(&crate::robustness::wire::startup(pairs.iter())).expect("sent");
+    newest.send(&crate::protocol::startup(pairs.iter())).expect("sent");
     assert_eq!(newest.answer().status, 'I');
     server.assert_well();
 }

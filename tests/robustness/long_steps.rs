@@ -4,8 +4,9 @@ use std::io::ErrorKind;
 use std::thread;
 use std::time::Duration;
 
+use crate::protocol::query;
 use crate::robustness::server::Server;
-use crate::robustness::wire::{Client, query};
+use crate::robustness::wire::Client;
 
 /// Folded into constants while it is planned, which takes seconds and gives no thread back
 /// meanwhile.

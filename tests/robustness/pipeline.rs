@@ -4,8 +4,9 @@ use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
+use crate::protocol::{bind, close, describe, execute, flush, message, parse, query, sync};
 use crate::robustness::server::Server;
-use crate::robustness::wire::{Client, bind, close, describe, execute, flush, message, parse, query, sync};
+use crate::robustness::wire::Client;
 use crate::robustness::{is_long, wait_for};
 
 const MIBIBYTES_MAX: u64 = 600;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::robustness::server::Server;
 use crate::robustness::wire::Client;
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// A database with the sample in it, in a folder of a name that no message has by chance.
 fn sample(scratch: &Scratch) -> PathBuf {
@@ -22,7 +22,7 @@ fn text(path: &Path) -> &str {
 }
 
 /// The files of a table.
-fn files_of(data: &Path, table: &str) -> Vec<PathBuf> {
+pub(super) fn files_of(data: &Path, table: &str) -> Vec<PathBuf> {
     let account = data.join("tables").join(crate::robustness::wire::DATABASE);
     let mut folders = fs::read_dir(account).expect("tables").map(|entry| entry.expect("a folder").path());
     let named = |path: &PathBuf| {
@@ -35,7 +35,7 @@ fn files_of(data: &Path, table: &str) -> Vec<PathBuf> {
 /// The statement fails with this code, in words of its own, and no field tells a place.
 #[track_caller]
 fn assert_no_place(client: &mut Client, sql: &str, code: &str, words: &str) {
-    client.send(&crate::robustness::wire::query(sql)).expect("sent");
+    client.send(&crate::protocol::query(sql)).expect("sent");
     let mut said = Vec::new();
     while let Some(message) = client.receive() {
         match message.kind {

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 /// The longest that a poll may take of its processor.
 const POLL_MAX: Duration = Duration::from_millis(5);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::robustness::server::{Ended, Server};
-use crate::scratch::Scratch;
+use rowkey_base::testing::Scratch;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -2,16 +2,15 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::robustness::wait_for;
 use crate::robustness::wire::Client;
+use crate::server_process::{ServerProcess, serve};
 
-/// How long a start may take on a busy machine.
-const START: Duration = Duration::from_secs(60);
 /// How soon a client is answered, however busy others are.
 const PROMPT: Duration = Duration::from_secs(30);
 /// Bound for what is not about memory.
@@ -19,7 +18,7 @@ const MIBIBYTES_MAX: u64 = 1024;
 
 /// A running server; it is killed when this is dropped.
 pub(crate) struct Server {
-    process: Child,
+    server: ServerProcess,
     pub port: u16,
     said: Arc<Mutex<String>>,
     listener: Option<JoinHandle<()>>,
@@ -43,53 +42,35 @@ impl Server {
     }
 
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        Self::spawn(Command::new(env!("CARGO_BIN_EXE_rowkey")), arguments)
+        Self::spawn(serve(), arguments)
     }
 
     /// Where the process may open only so many files and sockets.
     pub(crate) fn with_descriptors(descriptors_max: u32, arguments: &[&str]) -> Self {
-        let mut shell = Command::new("sh");
-        let program = env!("CARGO_BIN_EXE_rowkey");
-        shell.args(["-c", &format!("ulimit -n {descriptors_max} && exec \"$0\" \"$@\""), program]);
+        let (mut shell, serve) = (Command::new("sh"), serve());
+        shell.args(["-c", &format!("ulimit -n {descriptors_max} && exec \"$0\" \"$@\"")]);
+        shell.arg(serve.get_program()).args(serve.get_args()).env_remove("ROWKEY_DATA");
         Self::spawn(shell, arguments)
     }
 
     /// Its process id.
     pub(crate) fn id(&self) -> u32 {
-        self.process.id()
+        self.server.process.id()
     }
 
     fn spawn(mut command: Command, arguments: &[&str]) -> Self {
-        command.args(["serve", "--rest", "off", "--pg", "127.0.0.1:0"]).args(arguments).env_remove("ROWKEY_DATA");
-        let mut process = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+        let mut server = ServerProcess::start(command.args(arguments).stderr(Stdio::piped())).expect("it starts");
         let said = Arc::new(Mutex::new(String::new()));
-        let stderr = process.stderr.take().expect("piped");
+        let stderr = server.process.stderr.take().expect("piped");
         let heard = Arc::clone(&said);
         let listener = thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 heard.lock().expect("not poisoned").push_str(&format!("{line}\n"));
             }
         });
-        let stdout = process.stdout.take().expect("piped");
-        let (ports, port) = std::sync::mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if let Some(port) = port_in(&line) {
-                    // The receiver is gone where the start took too long.
-                    let _ = ports.send(port);
-                }
-            }
-        });
-        let port = port.recv_timeout(START).unwrap_or_else(|_| {
-            let _ = process.kill();
-            panic!("no port was announced; it said: {}", said.lock().expect("not poisoned"))
-        });
-        Self { process, port, said, listener: Some(listener) }
+        let (_, port) = server.address().rsplit_once(':').expect("an address");
+        let port = port.parse().expect("a port");
+        Self { server, port, said, listener: Some(listener) }
     }
 
     /// Runs the program to its end, for at most `patience`.
@@ -124,25 +105,25 @@ impl Server {
     }
 
     pub(crate) fn resident_mibibytes(&self) -> u64 {
-        kibibytes(self.process.id(), "VmRSS:").expect("its memory") / 1024
+        kibibytes(self.id(), "VmRSS:").expect("its memory") / 1024
     }
 
     /// The most that it had in memory at any time.
     pub(crate) fn peak_mibibytes(&self) -> u64 {
-        kibibytes(self.process.id(), "VmHWM:").expect("its memory") / 1024
+        kibibytes(self.id(), "VmHWM:").expect("its memory") / 1024
     }
 
     /// Sockets and files that it has open.
     pub(crate) fn descriptors(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/fd", self.process.id())).expect("it runs").count()
+        fs::read_dir(format!("/proc/{}/fd", self.id())).expect("it runs").count()
     }
 
     pub(crate) fn threads(&self) -> usize {
-        fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("it runs").count()
+        fs::read_dir(format!("/proc/{}/task", self.id())).expect("it runs").count()
     }
 
     fn processor_ticks(&self) -> u64 {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.id())).expect("it runs");
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.id())).expect("it runs");
         // The name may have blanks; it ends with a parenthesis.
         let (_, after) = stat.rsplit_once(')').expect("a name");
         let fields: Vec<&str> = after.split_whitespace().collect();
@@ -182,15 +163,15 @@ impl Server {
 
     /// Sends a signal, by its name.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([format!("-{name}"), self.process.id().to_string()]).status();
+        let sent = Command::new("kill").args([format!("-{name}"), self.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
     }
 
     /// Waits for its end.
     #[track_caller]
     pub(crate) fn ended(mut self, patience: Duration) -> Ended {
-        wait_for("the server ends", patience, || self.process.try_wait().expect("a child").is_some());
-        let status = self.process.wait().expect("a child");
+        wait_for("the server ends", patience, || self.server.process.try_wait().expect("a child").is_some());
+        let status = self.server.process.wait().expect("a child");
         self.listener.take().into_iter().for_each(|listener| listener.join().expect("it reads"));
         Ended { status, said: self.said.lock().expect("not poisoned").clone() }
     }
@@ -203,16 +184,8 @@ fn kibibytes(process: u32, name: &str) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-fn port_in(line: &str) -> Option<u16> {
-    let (_, after) = line.split_once("listens on 127.0.0.1:")?;
-    after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
-}
-
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
         if thread::panicking() {
             eprintln!("the server said: {}", self.said.lock().map(|said| said.clone()).unwrap_or_default());
         }

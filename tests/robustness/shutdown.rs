@@ -3,9 +3,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::protocol::query;
 use crate::robustness::server::Server;
-use crate::robustness::wire::{Client, query};
-use crate::scratch::Scratch;
+use crate::robustness::wire::Client;
+use rowkey_base::testing::Scratch;
 
 const SOON: Duration = Duration::from_secs(30);
 

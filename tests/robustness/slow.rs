@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::protocol::{bind, execute, parse, query, sync};
 use crate::robustness::server::Server;
-use crate::robustness::wire::{Client, bind, execute, parse, query, sync};
+use crate::robustness::wire::Client;
 use crate::robustness::{is_long, wait_for};
 
 /// A hundred gigabytes, were it read.

@@ -1,62 +1,39 @@
 //! Where `rowkey serve` serves the Table service, and where not.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::server::Server;
-use crate::scratch::Scratch;
+use crate::server_process::ServerProcess;
+use rowkey_base::testing::Scratch;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Ended when it is dropped.
-struct Serving {
-    process: Child,
-    /// What it announced on standard output.
-    announced: String,
-}
+struct Serving(ServerProcess);
 
 impl Serving {
     fn start(arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_rowkey"))
-            .args(["serve", "--data", ":memory:", "--pg", "127.0.0.1:0"])
-            .args(arguments)
-            .env_remove("ROWKEY_ACCOUNTS")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let mut out = BufReader::new(process.stdout.take().expect("piped"));
-        let mut announced = String::new();
-        while !announced.contains("Ctrl-C") {
-            let read = out.read_line(&mut announced).expect("text");
-            assert!(read > 0, "it ended after {announced}");
-        }
-        Self { process, announced }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rowkey"));
+        command.args(["serve", "--data", ":memory:", "--pg", "127.0.0.1:0"]).args(arguments);
+        command.env_remove("ROWKEY_ACCOUNTS").stderr(Stdio::piped());
+        Self(ServerProcess::start(&mut command).expect("it starts"))
     }
 
     /// Host and port of the Table service.
     fn rest(&self) -> Option<&str> {
-        let line = self.announced.lines().find(|line| line.contains("SDKs"))?;
+        let line = self.0.announced.iter().find(|line| line.contains("SDKs"))?;
         line.trim().split("//").nth(1)?.split('/').next()
     }
 
     /// Ends it and gives what it said on standard error.
     fn end(mut self) -> String {
-        self.process.kill().expect("it runs");
+        let process = &mut self.0.process;
+        process.kill().expect("it runs");
         let mut said = String::new();
-        self.process.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        process.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
         said
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
@@ -90,7 +67,7 @@ fn a_port_that_is_taken_is_a_warning_by_default_and_an_error_where_it_was_named(
     // Another program may have it already.
     let _default = TcpListener::bind("127.0.0.1:10002");
     let serving = Serving::start(&[]);
-    assert_eq!(serving.rest(), None, "{}", serving.announced);
+    assert_eq!(serving.rest(), None, "{:?}", serving.0.announced);
     let said = serving.end();
     assert!(said.contains("warning: the Table service is left out"), "{said}");
     let off = Serving::start(&["--rest", "off"]);

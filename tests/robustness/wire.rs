@@ -1,8 +1,10 @@
-//! The protocol by hand.
+//! A client that says what it is told to, whole or in pieces.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
+
+use crate::protocol::{Body, bind, describe, execute, message, parse, query, startup, sync};
 
 /// How long any answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -138,8 +140,11 @@ impl Client {
                         answer.rows.push(row(&message.body));
                     }
                 }
-                b'C' => answer.tags.push(text(&message.body)),
-                b'E' => answer.errors.push(error(&message.body)),
+                b'C' => answer.tags.push(Body(&message.body).text().expect("a tag")),
+                b'E' => {
+                    let failure = Body(&message.body).failure().expect("an error");
+                    answer.errors.push((failure.sqlstate, failure.message));
+                }
                 b'Z' => {
                     answer.status = message.body[0] as char;
                     break;
@@ -199,99 +204,9 @@ impl Client {
     }
 }
 
-/// A startup message of protocol 3.0.
-pub(crate) fn startup<'a>(settings: impl Iterator<Item = &'a (&'a str, &'a str)>) -> Vec<u8> {
-    let mut body = (3_i32 << 16).to_be_bytes().to_vec();
-    for (name, value) in settings {
-        for text in [name, value] {
-            body.extend_from_slice(text.as_bytes());
-            body.push(0);
-        }
-    }
-    body.push(0);
-    let length = 4 + body.len() as i32;
-    [length.to_be_bytes().to_vec(), body].concat()
-}
-
-pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-    let length = 4 + body.len() as i32;
-    [&[kind], &length.to_be_bytes()[..], body].concat()
-}
-
-pub(crate) fn query(sql: &str) -> Vec<u8> {
-    message(b'Q', &[sql.as_bytes(), b"\0"].concat())
-}
-
-pub(crate) fn parse(name: &str, sql: &str, types: &[u32]) -> Vec<u8> {
-    let mut body = [name.as_bytes(), b"\0", sql.as_bytes(), b"\0"].concat();
-    body.extend_from_slice(&(types.len() as u16).to_be_bytes());
-    types.iter().for_each(|oid| body.extend_from_slice(&oid.to_be_bytes()));
-    message(b'P', &body)
-}
-
-/// All in text.
-pub(crate) fn bind(portal: &str, statement: &str, values: &[&str]) -> Vec<u8> {
-    let mut body = [portal.as_bytes(), b"\0", statement.as_bytes(), b"\0", &[0, 0]].concat();
-    body.extend_from_slice(&(values.len() as u16).to_be_bytes());
-    for value in values {
-        body.extend_from_slice(&(value.len() as i32).to_be_bytes());
-        body.extend_from_slice(value.as_bytes());
-    }
-    body.extend_from_slice(&[0, 0]);
-    message(b'B', &body)
-}
-
-pub(crate) fn describe(what: u8, name: &str) -> Vec<u8> {
-    message(b'D', &[&[what], name.as_bytes(), b"\0"].concat())
-}
-
-pub(crate) fn close(what: u8, name: &str) -> Vec<u8> {
-    message(b'C', &[&[what], name.as_bytes(), b"\0"].concat())
-}
-
-pub(crate) fn execute(portal: &str, rows_max: i32) -> Vec<u8> {
-    message(b'E', &[portal.as_bytes(), b"\0", &rows_max.to_be_bytes()[..]].concat())
-}
-
-pub(crate) fn sync() -> Vec<u8> {
-    message(b'S', &[])
-}
-
-pub(crate) fn flush() -> Vec<u8> {
-    message(b'H', &[])
-}
-
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
-}
-
 fn row(body: &[u8]) -> Vec<Option<String>> {
-    let (count, mut rest) = body.split_at(2);
-    let mut values = Vec::new();
-    for _ in 0..u16::from_be_bytes([count[0], count[1]]) {
-        let (length, after) = rest.split_at(4);
-        let length = i32::from_be_bytes(length.try_into().expect("four bytes"));
-        match usize::try_from(length) {
-            Ok(length) => {
-                values.push(Some(String::from_utf8_lossy(&after[..length]).into_owned()));
-                rest = &after[length..];
-            }
-            Err(_) => {
-                values.push(None);
-                rest = after;
-            }
-        }
-    }
-    assert!(rest.is_empty(), "a row has more than its values");
-    values
-}
-
-fn error(body: &[u8]) -> (String, String) {
-    let field = |name: u8| {
-        let mut fields = body.split(|byte| *byte == 0);
-        let found = fields.find(|field| field.first() == Some(&name)).unwrap_or(b"?");
-        String::from_utf8_lossy(&found[1..]).into_owned()
-    };
-    (field(b'C'), field(b'M'))
+    let mut body = Body(body);
+    let values = body.values().expect("a row");
+    assert!(body.0.is_empty(), "a row has more than its values");
+    values.into_iter().map(|value| value.map(|value| String::from_utf8_lossy(value).into_owned())).collect()
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rowkey::Database;
 use tokio::sync::Mutex;
 
-use crate::scratch::Scratch;
 use crate::tables;
+use rowkey_base::testing::Scratch;
 
 #[derive(Default)]
 pub(crate) struct Folders {

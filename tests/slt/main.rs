@@ -33,8 +33,8 @@
 //! way that asks the statement; an answer that becomes an error is not filled in, the run fails
 //! and says so.
 
-#[path = "../scratch/mod.rs"]
-mod scratch;
+#[path = "../server_process.rs"]
+mod server_process;
 
 mod answer;
 mod embedded;
@@ -207,10 +207,10 @@ async fn with_database(
         expect_recent(&mut look, recent).await?;
         return ask(&mut || Ok(embedded::ask(&database)), &mut look).await;
     }
-    let server = wire::Server::start(folder.path())?;
-    let mut look = wire::ask(server.connect().await?);
+    let server = wire::server(folder.path())?;
+    let mut look = wire::ask(wire::connect(&server).await?);
     expect_recent(&mut look, recent).await?;
-    let mut client = Some(server.connect().await?);
+    let mut client = Some(wire::connect(&server).await?);
     let mut connect = || client.take().map(wire::ask).ok_or_else(|| Refused::fault("there is one connection"));
     ask(&mut connect, &mut look).await
 }

@@ -1,63 +1,23 @@
 //! Asking a server over the wire.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
 use crate::answer::{Answer, AnswerBuilder, Refused};
 use crate::script::Ask;
+use crate::server_process::{ServerProcess, serve};
 
-/// A `rowkey serve`, stopped when it is dropped.
-pub(crate) struct Server {
-    process: Child,
-    /// Kept open: a server that cannot say where it listens ends.
-    _out: BufReader<ChildStdout>,
-    address: String,
+pub(crate) fn server(folder: &Path) -> Result<ServerProcess, String> {
+    ServerProcess::start(serve().arg("--data").arg(folder)).map_err(|error| format!("the server: {error}"))
 }
 
-impl Server {
-    pub(crate) fn start(folder: &Path) -> Result<Self, String> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rowkey"));
-        command.args(["serve", "--rest", "off", "--pg", "127.0.0.1:0", "--data"]).arg(folder).stdout(Stdio::piped());
-        let mut process = command.spawn().map_err(|error| format!("the server: {error}"))?;
-        let mut line = String::new();
-        let out = process.stdout.take().ok_or_else(|| "the server has no output".to_owned());
-        let out = out.and_then(|out| {
-            let mut out = BufReader::new(out);
-            out.read_line(&mut line).map_err(|error| error.to_string())?;
-            Ok(out)
-        });
-        // Rowkey listens on ADDRESS. Connect with
-        let address = line.split_whitespace().nth(3).map(|word| word.trim_end_matches('.').to_owned());
-        match (out, address) {
-            (Ok(out), Some(address)) => Ok(Self { process, _out: out, address }),
-            (out, _) => {
-                // It has said nothing, so it has ended or is of no use.
-                let _ = process.kill();
-                let _ = process.wait();
-                Err(out.err().unwrap_or_else(|| format!("the server said {line:?}")))
-            }
-        }
-    }
-
-    pub(crate) async fn connect(&self) -> Result<Client, String> {
-        let url = format!("postgresql://rowkey@{}/devstoreaccount1", self.address);
-        let (client, connection) =
-            tokio_postgres::connect(&url, NoTls).await.map_err(|error| format!("{url}: {error}"))?;
-        tokio::spawn(connection);
-        Ok(client)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // What is left behind is a process that ends.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+pub(crate) async fn connect(server: &ServerProcess) -> Result<Client, String> {
+    let url = format!("postgresql://rowkey@{}/devstoreaccount1", server.address());
+    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.map_err(|error| format!("{url}: {error}"))?;
+    tokio::spawn(connection);
+    Ok(client)
 }
 
 pub(crate) fn ask(client: Client) -> Ask {

@@ -9,7 +9,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::local_copy::{self, LocalCopy};
-use crate::cursor::open_rows;
 use crate::output::ResultColumns;
 use rowkey_postgres::types::TextStyle;
 use rowkey_sql::engine::Engine;
@@ -244,7 +243,7 @@ async fn statement(
             }
             Outcome::FromCursor { name, rows_max } => {
                 let mut portal = session.take_portal(&name)?;
-                send(events, open_rows(&mut portal.state, &name)?, rows_max, &style, guard).await?;
+                send(events, portal.state.open_rows(&name)?, rows_max, &style, guard).await?;
                 session.put_portal(&name, portal);
             }
         }

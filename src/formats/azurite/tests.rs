@@ -1,10 +1,12 @@
 use std::fs::{self, File};
-use std::io::{self, Cursor, Read};
-use std::path::{Path, PathBuf};
+use std::io::{Cursor, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::outline::{Collection, outline};
+use crate::json_objects::tests::Pieces;
 use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
+use rowkey_base::testing::Scratch;
 use rowkey_model::rows::PropertyNames;
 use rowkey_model::rows::generated::{Random, entities};
 use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
@@ -12,21 +14,8 @@ use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
 /// Written by Azurite 3.35.0 after the official SDK filled it.
 const DATABASE: &[u8] = include_bytes!("__azurite_db_table__.json");
 
-/// Hands out at most `piece` bytes at a time.
-struct Pieces<'a> {
-    bytes: Cursor<&'a [u8]>,
-    piece: usize,
-}
-
-impl Read for Pieces<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let piece = self.piece.min(buffer.len());
-        self.bytes.read(&mut buffer[..piece])
-    }
-}
-
 fn outline_of(text: &[u8], piece: usize) -> Result<Vec<Collection>, Error> {
-    outline("db".into(), Pieces { bytes: Cursor::new(text), piece })
+    outline("db".into(), Pieces::of(text, piece))
 }
 
 type Decoded = (Vec<Entity>, Vec<Reject>);
@@ -388,29 +377,14 @@ fn mutated_databases_are_read_alike_in_any_pieces_and_never_panic() {
     );
 }
 
-/// A file that is removed again.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("rowkey-azurite-{}-{name}.json", std::process::id()));
-        fs::write(&path, text).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
 #[test]
 fn tables_of_one_file_may_be_read_at_the_same_time() {
     let mut random = Random::new(7);
     let (one, two) = (entities(&mut random), entities(&mut random));
-    let file = Temporary::new("both", &write_database(&[("a$One", &one), ("a$Two", &two)], &mut random));
-    let tables = super::tables("db".into(), File::open(&file.0).unwrap()).unwrap();
+    let scratch = Scratch::new("azurite").unwrap();
+    let file = scratch.path().join("both.json");
+    fs::write(&file, write_database(&[("a$One", &one), ("a$Two", &two)], &mut random)).unwrap();
+    let tables = super::tables("db".into(), File::open(&file).unwrap()).unwrap();
     let mut readers: Vec<_> = tables.into_iter().map(|table| table.source.into_read().unwrap().1).collect();
     let mut texts = vec![Vec::new(); readers.len()];
     loop {

@@ -39,13 +39,9 @@ impl TableAddress {
         format!("{}.{}", self.account, self.table)
     }
 
-    /// `odata.editLink`, relative to the account's URL: `Orders(PartitionKey='eu',RowKey='0001')`,
-    /// quotes doubled, and other bytes that a URL does not take percent-encoded.
-    pub fn entity_path(&self, key: KeyRef<'_>) -> String {
-        self.relative(&self.entity_url(key)).to_owned()
-    }
-
-    /// `odata.id`, and the header `Location` of an insert (section 2.3).
+    /// `odata.id`, and the header `Location` of an insert (section 2.3): the account's URL and
+    /// `Orders(PartitionKey='eu',RowKey='0001')`, quotes doubled, and other bytes that a URL does
+    /// not take percent-encoded.
     pub fn entity_url(&self, key: KeyRef<'_>) -> String {
         let mut url = format!("{}{}(PartitionKey='", self.account_url, self.table);
         push_encoded(&mut url, key.partition);

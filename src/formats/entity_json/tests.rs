@@ -67,7 +67,6 @@ fn links_double_quotes_and_escape_what_a_url_does_not_take() {
     let table = TableAddress::in_azure("acct", "Orders");
     let key = KeyRef { partition: "O'Brien & Söhne", row: "" };
     let path = "Orders(PartitionKey='O''Brien%20%26%20S%C3%B6hne',RowKey='')";
-    assert_eq!(table.entity_path(key), path);
     assert_eq!(table.entity_url(key), format!("https://acct.table.core.windows.net/{path}"));
 }
 

@@ -30,6 +30,15 @@ impl Read for Pieces {
     }
 }
 
+/// A reader that reads nothing.
+pub(crate) struct Failing;
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other("the cable is out"))
+    }
+}
+
 struct Entities(RowDecoder);
 
 impl ObjectDecoder for Entities {

@@ -1,18 +1,13 @@
 use super::*;
+use rowkey_base::testing::Scratch;
 use rowkey_model::EdmType;
-
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("rowkey-manifest-{name}-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
 
 const TEXT: &str = r#"{"Version":2,"PayloadFormat":"Csv","Checksum":17293822569102704640,"AccountName":"acct","TableName":"Orders","Timestamp":"2019-03-04T05:06:07.1234567Z","SplitSize":200000,"TotalDataFiles":2}"#;
 
 #[test]
 fn the_files_of_a_manifest_are_found_by_its_name() {
-    let folder = folder("files");
+    let scratch = Scratch::new("manifest").unwrap();
+    let folder = scratch.path();
     let manifest = folder.join("acct_Orders_1.manifest");
     fs::write(&manifest, TEXT).unwrap();
     fs::write(folder.join("acct_Orders_1_0_0_00AB.csv"), "PartitionKey,RowKey,N\n").unwrap();
@@ -35,5 +30,4 @@ fn the_files_of_a_manifest_are_found_by_its_name() {
 
     fs::write(&manifest, "{}").unwrap();
     assert!(Manifest::read(&manifest).unwrap_err().to_string().contains("no manifest of AzCopy"));
-    fs::remove_dir_all(&folder).unwrap();
 }

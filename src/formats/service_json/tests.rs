@@ -1,7 +1,6 @@
-use std::io::{self, Read};
 use std::sync::Arc;
 
-use crate::json_objects::tests::Pieces;
+use crate::json_objects::tests::{Failing, Pieces};
 use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
 use rowkey_model::rows::PropertyNames;
 use rowkey_model::rows::generated::{Random, entities};
@@ -493,12 +492,6 @@ fn long_lines_are_cut_at_line_ends_only() {
 
 #[test]
 fn a_reader_that_fails_is_named() {
-    struct Failing;
-    impl Read for Failing {
-        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            Err(io::Error::other("the cable is out"))
-        }
-    }
     let names = Arc::new(PropertyNames::new());
     let source = Source::stream("-", Box::new(Failing));
     let options = DecodeOptions::default();

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use super::batch::BatchDecoder;
 use super::framer::Framer;
+use crate::json_objects::tests::{Failing, Pieces};
 use crate::notes::Notes;
 use crate::reading::Reading;
 use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
@@ -10,24 +11,11 @@ use rowkey_model::rows::PropertyNames;
 use rowkey_model::rows::generated::{Random, entities};
 use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
 
-/// Hands out at most `piece` bytes at a time.
-struct Pieces {
-    bytes: io::Cursor<Vec<u8>>,
-    piece: usize,
-}
-
-impl Read for Pieces {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let piece = self.piece.min(buffer.len());
-        self.bytes.read(&mut buffer[..piece])
-    }
-}
-
 type Decoded = (Vec<Entity>, Vec<Reject>);
 
 fn decode_pieces(text: &[u8], piece: usize, chunk_bytes: usize, threads: usize) -> Result<Decoded, Error> {
     let names = Arc::new(PropertyNames::new());
-    let reader = Pieces { bytes: io::Cursor::new(text.to_vec()), piece };
+    let reader = Pieces::of(text, piece);
     let source = Source::stream("in.csv", Box::new(reader));
     let progress = Progress::new();
     let (mut entities, mut rejects) = (Vec::new(), Vec::new());
@@ -321,7 +309,7 @@ fn a_record_that_is_too_long_is_rejected_without_being_held() {
     );
     for piece in [100, usize::MAX] {
         let names = Arc::new(PropertyNames::new());
-        let reader = Pieces { bytes: io::Cursor::new(text.clone().into_bytes()), piece };
+        let reader = Pieces::of(text.as_bytes(), piece);
         let (options, progress, notes) = (DecodeOptions::default(), Progress::new(), Notes::new("x".into()));
         let reading = reading(&names, &options, &progress, &notes);
         let mut framer = Framer::new("x".into(), Box::new(reader), Arc::default(), 4000, 40_000);
@@ -463,12 +451,6 @@ fn mutated_input_is_read_alike_in_any_pieces_and_never_panics() {
 
 #[test]
 fn a_reader_that_fails_is_named() {
-    struct Failing;
-    impl Read for Failing {
-        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            Err(io::Error::other("the cable is out"))
-        }
-    }
     let source = Source::stream("-", Box::new(io::Cursor::new("PartitionKey,RowKey\np,r\n").chain(Failing)));
     let names = Arc::new(PropertyNames::new());
     let options = DecodeOptions::default();

@@ -21,6 +21,7 @@ use super::error::{Error, Operation, Result};
 use super::memory::{self, MemoryLock, MemoryStore, is_below, named, no_range};
 use super::paths;
 use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
+use rowkey_base::testing::Dice;
 
 /// What goes wrong at a mutating operation (a create, write, change of length, sync, rename, remove
 /// or sync of a folder).
@@ -452,12 +453,9 @@ fn part_of(length: usize, choice: u64) -> usize {
     if length == 0 { 0 } else { (mix(choice) % length as u64) as usize }
 }
 
-/// SplitMix64's finalizer: spreads small numbers over all bits, the same ones each time.
+/// Spreads small numbers over all bits, the same ones each time.
 fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    Dice(number).next_u64()
 }
 
 /// An open file, for reading or writing.

@@ -59,7 +59,7 @@ impl KeyCut {
     }
 
     /// The cut between partitions where `cut` lies on the axis of PartitionKeys.
-    fn of_partitions(cut: &Cut) -> Self {
+    pub fn of_partitions(cut: &Cut) -> Self {
         match cut {
             Cut::Start => KeyCut::Start,
             Cut::Before(partition) => KeyCut::BeforePartition(partition.clone()),

@@ -12,13 +12,13 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, Cast, Expr, ExprSchemable, GetFieldAccess, LogicalPlan, LogicalPlanBuilder, Operator, ScalarUDF, lit,
+    BinaryExpr, Cast, Expr, ExprSchemable, GetFieldAccess, LogicalPlan, LogicalPlanBuilder, ScalarUDF, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
-use crate::functions::jsonb_part;
 use crate::functions::system::{REGISTERED_TYPES, is_vector, read_array_text, system_functions};
+use crate::functions::{is_comparison, jsonb_part};
 use crate::types::{POSTGRES_TYPE, type_of};
 
 /// Reads and prints what casts and comparisons ask for.
@@ -50,7 +50,8 @@ impl CatalogCasts {
         let Cast { expr, field } = cast;
         let from = source(&expr, schema);
         let unchanged = |expr| Ok(Transformed::no(Expr::Cast(Cast { expr, field: Arc::clone(&field) })));
-        let textual = from.as_ref().is_none_or(|from| is_text(from.data_type()) || from.data_type() == &DataType::Null);
+        let textual =
+            from.as_ref().is_none_or(|from| from.data_type().is_string() || from.data_type() == &DataType::Null);
         let to = postgres_type(&field);
         if let Some(to) = to
             && (REGISTERED_TYPES.contains(&to) || to == "oid")
@@ -68,7 +69,7 @@ impl CatalogCasts {
         {
             return Ok(Transformed::yes(cast));
         }
-        if is_text(field.data_type()) {
+        if field.data_type().is_string() {
             if let Some(from) = from.as_ref().and_then(|from| postgres_type(from))
                 && REGISTERED_TYPES.contains(&from)
                 && let Some(printed) = self.call(&format!("{from}out"), *expr.clone())
@@ -119,7 +120,7 @@ impl CatalogCasts {
     fn rewrite(&self, expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         match expr {
             Expr::Cast(cast) => self.cast(cast, schema),
-            Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(op) => {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(op) => {
                 let (left, right, changed) = self.comparison(*left, *right, schema)?;
                 let expr = Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
                 Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
@@ -145,7 +146,7 @@ impl CatalogCasts {
                     return Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })));
                 };
                 let item_type = item.get_type(schema).unwrap_or(DataType::Utf8View);
-                let list = DataType::List(Arc::new(Field::new_list_field(item_type, true)));
+                let list = DataType::new_list(item_type, true);
                 let list = Field::new("", list, true);
                 match array_literal(array, &list)? {
                     Some(array) => {
@@ -274,16 +275,11 @@ fn may_change(expr: &Expr) -> bool {
     match expr {
         Expr::Cast(_) | Expr::InList(_) => true,
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            compares(*op) && (literal_text(left).is_some() || literal_text(right).is_some())
+            is_comparison(*op) && (literal_text(left).is_some() || literal_text(right).is_some())
         }
         Expr::ScalarFunction(function) => function.name() == "array_has",
         _ => false,
     }
-}
-
-fn compares(op: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
-    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }
 
 /// The field of an expression, if it has one yet: parameters do not.
@@ -299,10 +295,6 @@ fn source(expr: &Expr, schema: &dyn ExprSchema) -> Option<FieldRef> {
 fn postgres_type(field: &FieldRef) -> Option<&'static str> {
     let named = field.metadata().get(POSTGRES_TYPE)?;
     type_of(field).map(|ty| ty.name).filter(|name| name == named)
-}
-
-fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 /// The text of a literal without a type.

@@ -19,7 +19,7 @@ use super::shifts::with_default;
 use super::ties::with_ties;
 use super::windows::Windows;
 use crate::functions::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS};
-use crate::syntax::{is_byte_order, visit_mut};
+use crate::syntax::{is_byte_order, plain_function, visit_mut};
 
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are
 /// resolved: what it adds needs no resolving, and what it moves still does.
@@ -219,17 +219,7 @@ fn is_relation_name(expr: &Expr) -> bool {
 
 /// Takes a function out of the tree, to be put back.
 fn taken(function: &mut Function) -> Function {
-    let empty = Function {
-        name: ObjectName(Vec::new()),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::None,
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    };
-    std::mem::replace(function, empty)
+    std::mem::replace(function, plain_function(ObjectName(Vec::new())))
 }
 
 fn rewrite_function(mut function: Function, place: &mut Expr) {

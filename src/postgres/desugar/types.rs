@@ -36,7 +36,7 @@ pub(super) fn catalog_type(sql_type: &SqlType) -> Option<FieldRef> {
         SqlType::Array(ArrayElemTypeDef::SquareBracket(item, _)) => {
             let item = catalog_type(item)?;
             let name = format!("_{}", item.metadata().get(POSTGRES_TYPE)?);
-            Some(field(list_of(item.data_type().clone()), &name))
+            Some(field(DataType::new_list(item.data_type().clone(), true), &name))
         }
         _ => None,
     }
@@ -47,16 +47,12 @@ fn named(name: &str) -> Option<FieldRef> {
         "oid" | "xid" | "cid" => DataType::UInt32,
         name if REGISTERED_TYPES.contains(&name) => DataType::UInt32,
         "name" | "char" | "aclitem" | "pg_node_tree" | "unknown" | "bpchar" | "cstring" => DataType::Utf8View,
-        "int2vector" => list_of(DataType::Int16),
-        "oidvector" => list_of(DataType::UInt32),
-        "_text" => return Some(Arc::new(Field::new("", list_of(DataType::Utf8View), true))),
+        "int2vector" => DataType::new_list(DataType::Int16, true),
+        "oidvector" => DataType::new_list(DataType::UInt32, true),
+        "_text" => return Some(Arc::new(Field::new("", DataType::new_list(DataType::Utf8View, true), true))),
         _ => return None,
     };
     Some(field(data_type, name))
-}
-
-fn list_of(item: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new_list_field(item, true)))
 }
 
 fn field(data_type: DataType, name: &str) -> FieldRef {

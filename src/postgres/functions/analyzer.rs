@@ -330,7 +330,7 @@ fn narrow_series(expr: Expr, resolver: &Resolver) -> Result<Expr> {
         return Ok(expr);
     }
     let from = expr.get_type(resolver.schema)?;
-    let narrow = DataType::List(Arc::new(Field::new_list_field(DataType::Int32, true)));
+    let narrow = DataType::new_list(DataType::Int32, true);
     if matches!(&from, DataType::List(item) if *item.data_type() == DataType::Int64) {
         return resolver.to(expr, &from, &narrow);
     }

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Float64Array};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 14] = [
     function("sin", 1, |call| each(call, |x| finite(x).map(f64::sin))),
@@ -30,7 +29,7 @@ pub(super) static FUNCTIONS: [Function; 14] = [
 ];
 
 const fn function(name: &'static str, arguments: usize, run: fn(&Call) -> Result<ArrayRef>) -> Function {
-    Function { name, arity: arguments..=arguments, volatility: Volatility::Immutable, returns: returns_double, run }
+    immutable(name, arguments..=arguments, returns_double, run)
 }
 
 fn returns_double(arguments: &Arguments) -> Result<DataType> {

@@ -7,14 +7,14 @@ use arrow::compute::kernels::arity::{try_binary, try_unary};
 use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Result};
-use datafusion::logical_expr::{Expr, Operator, Volatility};
+use datafusion::logical_expr::{Expr, Operator};
 
 use super::abbreviated::in_full;
 use super::decimal::{self, Decimal};
 use super::error::{SqlState, division_by_zero, fail, out_of_range};
 use super::interval_math;
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function, Scalar};
+use super::scalar::{Arguments, Call, Function, Scalar, immutable};
 
 /// The functions behind the operators, named as they are shown.
 pub(super) static FUNCTIONS: [Function; 6] = [
@@ -23,13 +23,12 @@ pub(super) static FUNCTIONS: [Function; 6] = [
     operator("*", returns_multiply, run_multiply),
     operator("/", returns_divide, run_divide),
     operator("%", returns_modulo, run_modulo),
-    Function {
-        name: "negative",
-        arity: 1..=1,
-        volatility: Volatility::Immutable,
-        returns: |arguments| Ok(arguments.types.first().map_or(DataType::Null, |data_type| (*data_type).clone())),
-        run: run_negative,
-    },
+    immutable(
+        "negative",
+        1..=1,
+        |arguments| Ok(arguments.types.first().map_or(DataType::Null, |data_type| (*data_type).clone())),
+        run_negative,
+    ),
 ];
 
 const fn operator(
@@ -37,7 +36,7 @@ const fn operator(
     returns: fn(&Arguments) -> Result<DataType>,
     run: fn(&Call) -> Result<ArrayRef>,
 ) -> Function {
-    Function { name, arity: 2..=2, volatility: Volatility::Immutable, returns, run }
+    immutable(name, 2..=2, returns, run)
 }
 
 /// The function of an operator of arithmetic.

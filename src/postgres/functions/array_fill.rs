@@ -5,20 +5,18 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, UInt64Array};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::take;
-use arrow::datatypes::{DataType, Field, Int32Type};
+use arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::cast::cast_array;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 /// What PostgreSQL allows.
 const ITEMS_MAX: usize = 134_217_727;
 
-pub(super) static FUNCTIONS: [Function; 1] =
-    [Function { name: "array_fill", arity: 2..=3, volatility: Volatility::Immutable, returns, run }];
+pub(super) static FUNCTIONS: [Function; 1] = [immutable("array_fill", 2..=3, returns, run)];
 
 fn returns(asked: &Arguments) -> Result<DataType> {
     if asked.kind(0) == Kind::Array {
@@ -29,13 +27,13 @@ fn returns(asked: &Arguments) -> Result<DataType> {
     }
     let is_list = asked.is_unknown(1) || matches!(asked.kind(1), Kind::Array | Kind::Null);
     match asked.types.first() {
-        Some(item) if is_list => Ok(DataType::List(Arc::new(Field::new_list_field((*item).clone(), true)))),
+        Some(item) if is_list => Ok(DataType::new_list((*item).clone(), true)),
         _ => asked.undefined(),
     }
 }
 
 fn run(call: &Call) -> Result<ArrayRef> {
-    let wanted = DataType::List(Arc::new(Field::new_list_field(DataType::Int32, true)));
+    let wanted = DataType::new_list(DataType::Int32, true);
     let dimensions = cast_array(call.arg(1)?, &wanted, &call.zone)?;
     let dimensions = dimensions.as_list::<i32>();
     let (mut lengths, mut rows) = (Vec::with_capacity(call.rows), Vec::new());

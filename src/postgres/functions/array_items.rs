@@ -10,56 +10,49 @@ use arrow::array::{
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{SortOptions, interleave, take};
-use arrow::datatypes::{DataType, Field, FieldRef, Int32Type};
+use arrow::datatypes::{DataType, FieldRef, Int32Type};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::cast::cast_array;
 use super::common_type::common_type;
 use super::error::{SqlState, fail};
 use super::keys;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 use crate::carried::Stop;
 
-type Returned = fn(&Arguments) -> Result<DataType>;
-
-const fn function(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: Returned,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Immutable, returns, run }
-}
-
 pub(super) static FUNCTIONS: [Function; 11] = [
-    function("array_append", 2..=2, |asked| list_of(asked, &[0], &[1]), |call| joined(call, Join::Append)),
-    function("array_prepend", 2..=2, |asked| list_of(asked, &[1], &[0]), |call| joined(call, Join::Prepend)),
-    function("array_cat", 2..=2, |asked| list_of(asked, &[0, 1], &[]), |call| joined(call, Join::Arrays)),
-    function("array_remove", 2..=2, |asked| list_of(asked, &[0], &[1]), removed),
-    function("array_replace", 3..=3, |asked| list_of(asked, &[0], &[1, 2]), replaced),
-    function("array_positions", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| list(DataType::Int32)), positions),
-    function(
+    immutable("array_append", 2..=2, |asked| list_of(asked, &[0], &[1]), |call| joined(call, Join::Append)),
+    immutable("array_prepend", 2..=2, |asked| list_of(asked, &[1], &[0]), |call| joined(call, Join::Prepend)),
+    immutable("array_cat", 2..=2, |asked| list_of(asked, &[0, 1], &[]), |call| joined(call, Join::Arrays)),
+    immutable("array_remove", 2..=2, |asked| list_of(asked, &[0], &[1]), removed),
+    immutable("array_replace", 3..=3, |asked| list_of(asked, &[0], &[1, 2]), replaced),
+    immutable(
+        "array_positions",
+        2..=2,
+        |asked| list_of(asked, &[0], &[1]).map(|_| DataType::new_list(DataType::Int32, true)),
+        positions,
+    ),
+    immutable(
         "arraycontains",
         2..=2,
         |asked| list_of(asked, &[0, 1], &[]).map(|_| DataType::Boolean),
         |call| contained(call, 0, 1),
     ),
-    function(
+    immutable(
         "arraycontained",
         2..=2,
         |asked| list_of(asked, &[0, 1], &[]).map(|_| DataType::Boolean),
         |call| contained(call, 1, 0),
     ),
-    function(SUBSCRIPT, 2..=2, item_type, subscripted),
-    function(SLICE, 3..=3, |asked| list_of(asked, &[0], &[]), sliced),
-    function("trim_array", 2..=2, |asked| list_of(asked, &[0], &[]), trimmed),
+    immutable(SUBSCRIPT, 2..=2, item_type, subscripted),
+    immutable(SLICE, 3..=3, |asked| list_of(asked, &[0], &[]), sliced),
+    immutable("trim_array", 2..=2, |asked| list_of(asked, &[0], &[]), trimmed),
 ];
 
 /// `x = ANY (array)` of arrays that are not constant: in place of DataFusion's function of the
 /// name, which takes a NULL item for one that is not equal. Those of constants become lists.
 pub(super) static HAS: Function =
-    function("array_has", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| DataType::Boolean), has);
+    immutable("array_has", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| DataType::Boolean), has);
 
 /// Internal names of `array[i]` and `array[i:j]`.
 pub(super) const SUBSCRIPT: &str = "array_subscript";
@@ -70,10 +63,6 @@ fn item_type(asked: &Arguments) -> Result<DataType> {
         Some(item) => Ok(item.data_type().clone()),
         None => asked.undefined(),
     }
-}
-
-fn list(item: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new_list_field(item, true)))
 }
 
 fn item_of(data_type: &DataType) -> Option<&FieldRef> {
@@ -114,12 +103,12 @@ fn list_of(asked: &Arguments, arrays: &[usize], items: &[usize]) -> Result<DataT
             types.push((*data_type).clone());
         }
     }
-    let Some(first) = types.first() else { return Ok(list(DataType::Utf8View)) };
+    let Some(first) = types.first() else { return Ok(DataType::new_list(DataType::Utf8View, true)) };
     match common_type(&types, &vec![false; types.len()]) {
-        Ok(Some(item)) => Ok(list(item)),
+        Ok(Some(item)) => Ok(DataType::new_list(item, true)),
         Ok(None) => match named.filter(|item| item.data_type() == first) {
             Some(item) => Ok(DataType::List(Arc::clone(item))),
-            None => Ok(list(first.clone())),
+            None => Ok(DataType::new_list(first.clone(), true)),
         },
         Err(_) => asked.undefined(),
     }

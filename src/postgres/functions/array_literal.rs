@@ -5,20 +5,19 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, ListArray};
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::interleave;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::functions_nested::make_array::make_array_udf;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Expr, ExprSchemable, Volatility};
+use datafusion::logical_expr::{Expr, ExprSchemable};
 
 use super::common_type::common_type;
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function, MAKE_ARRAY, type_of};
+use super::scalar::{Arguments, Call, Function, MAKE_ARRAY, immutable, type_of};
 
 /// In place of DataFusion's function until types are settled: that one refuses items of several
 /// types, of which literals in quotes and NULLs have none.
-pub(super) static FUNCTIONS: [Function; 1] =
-    [Function { name: MAKE_ARRAY, arity: 0..=usize::MAX, volatility: Volatility::Immutable, returns, run }];
+pub(super) static FUNCTIONS: [Function; 1] = [immutable(MAKE_ARRAY, 0..=usize::MAX, returns, run)];
 
 fn returns(arguments: &Arguments) -> Result<DataType> {
     let types: Vec<DataType> = arguments.types.iter().map(|data_type| (*data_type).clone()).collect();
@@ -27,7 +26,7 @@ fn returns(arguments: &Arguments) -> Result<DataType> {
         Ok(Some(common)) => common,
         _ => types.into_iter().find(|data_type| *data_type != DataType::Null).unwrap_or(DataType::Null),
     };
-    Ok(DataType::List(Arc::new(Field::new_list_field(item, true))))
+    Ok(DataType::new_list(item, true))
 }
 
 fn run(call: &Call) -> Result<ArrayRef> {

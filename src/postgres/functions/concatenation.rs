@@ -3,28 +3,15 @@
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::built_texts::Texts;
 use super::cast::to_text;
 use super::kind::Kind;
-use super::scalar::{Call, Function};
+use super::scalar::{Call, Function, stable};
 
 pub(super) static FUNCTIONS: [Function; 2] = [
-    Function {
-        name: "concat",
-        arity: 1..=usize::MAX,
-        volatility: Volatility::Stable,
-        returns: |_| Ok(DataType::Utf8View),
-        run: |call| joined(call, None),
-    },
-    Function {
-        name: "concat_ws",
-        arity: 2..=usize::MAX,
-        volatility: Volatility::Stable,
-        returns: |_| Ok(DataType::Utf8View),
-        run: |call| joined(call, Some(call.text(0)?)),
-    },
+    stable("concat", 1..=usize::MAX, |_| Ok(DataType::Utf8View), |call| joined(call, None)),
+    stable("concat_ws", 2..=usize::MAX, |_| Ok(DataType::Utf8View), |call| joined(call, Some(call.text(0)?))),
 ];
 
 /// Values one after another, NULLs left out; between them the separator, without which there is

@@ -6,7 +6,6 @@
 //! makes AND and OR of a CASE of booleans. So, when the optimizer is done, operators with an
 //! operand behind the first that may fail become CASE (again).
 
-use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::{Case, InList};
@@ -182,7 +181,7 @@ fn may_fail(expr: &Expr) -> bool {
         Expr::InList(InList { expr, list, .. }) => may_fail(expr) || list.iter().any(may_fail),
         // A pattern may end with its escape character.
         Expr::Like(like) => may_fail(&like.expr) || !matches!(like.pattern.as_ref(), Expr::Literal(..)),
-        Expr::Cast(Cast { expr, field }) => may_fail(expr) || !is_text(field.data_type()),
+        Expr::Cast(Cast { expr, field }) => may_fail(expr) || !field.data_type().is_string(),
         Expr::ScalarFunction(call) => !NEVER_FAILING.contains(&call.func.name()) || call.args.iter().any(may_fail),
         Expr::Case(case) => {
             let branches = case.when_then_expr.iter().flat_map(|(when, then)| [when, then]);
@@ -195,10 +194,6 @@ fn may_fail(expr: &Expr) -> bool {
 fn never_fails(op: Operator) -> bool {
     use Operator::{And, Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq, Or};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | And | Or | IsDistinctFrom | IsNotDistinctFrom)
-}
-
-fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 #[cfg(test)]

@@ -497,19 +497,14 @@ type Read = (i64, Option<i64>);
 fn moments(call: &Call) -> Result<Vec<Option<Read>>> {
     let (texts, patterns) = (call.text(0)?, call.text(1)?);
     let mut last: Option<(String, Vec<Node>)> = None;
-    (0..call.rows)
-        .map(|row| {
-            if texts.is_null(row) || patterns.is_null(row) {
-                return Ok(None);
-            }
-            let pattern = patterns.value(row);
-            let nodes = match &last {
-                Some((known, nodes)) if known == pattern => nodes,
-                _ => &last.insert((pattern.to_owned(), nodes(pattern))).1,
-            };
-            read(texts.value(row), nodes)?.moment(texts.value(row)).map(Some)
-        })
-        .collect()
+    call.each([texts.nulls(), patterns.nulls()], |row| {
+        let pattern = patterns.value(row);
+        let nodes = match &last {
+            Some((known, nodes)) if known == pattern => nodes,
+            _ => &last.insert((pattern.to_owned(), nodes(pattern))).1,
+        };
+        read(texts.value(row), nodes)?.moment(texts.value(row))
+    })
 }
 
 pub(super) fn to_date(call: &Call) -> Result<ArrayRef> {

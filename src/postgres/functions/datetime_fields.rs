@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, Decimal128Array, Float64Array, Int64Array};
 use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::calendar::{
     Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, iso_weekday,
@@ -14,25 +13,11 @@ use super::decimal::Decimal;
 use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, intervals};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 use super::zone::Zone;
 
-pub(super) static FUNCTIONS: [Function; 2] = [
-    Function {
-        name: "date_part",
-        arity: 2..=2,
-        volatility: Volatility::Immutable,
-        returns: returns_part,
-        run: run_part,
-    },
-    Function {
-        name: "extract",
-        arity: 2..=2,
-        volatility: Volatility::Immutable,
-        returns: returns_extract,
-        run: run_extract,
-    },
-];
+pub(super) static FUNCTIONS: [Function; 2] =
+    [immutable("date_part", 2..=2, returns_part, run_part), immutable("extract", 2..=2, returns_extract, run_extract)];
 
 /// A field, as `extract`, `date_part` and `date_trunc` name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,20 +165,15 @@ fn values(call: &Call) -> Result<Vec<Option<Decimal>>> {
         Some(spans) => Int64Array::from(vec![0; spans.len()]),
         None => call.micros(1, kind).map(|array| if kind == Kind::Date { to_micros(&array) } else { array })?,
     };
-    (0..call.rows)
-        .map(|row| {
-            let null = spans.as_ref().map_or(micros.is_null(row), |spans| spans.is_null(row));
-            if null || names.is_null(row) {
-                return Ok(None);
-            }
-            let field = field_at(row)?;
-            let value = match &spans {
-                Some(spans) => of_interval(field, spans.value(row)),
-                None => of_moment(field, micros.value(row), kind, &call.zone),
-            };
-            value.map(Some).map_or_else(|| no_field(names.value(row), kind), Ok)
-        })
-        .collect()
+    let nulls = [names.nulls(), micros.nulls(), spans.as_ref().and_then(|spans| spans.nulls())];
+    call.each(nulls, |row| {
+        let field = field_at(row)?;
+        let value = match &spans {
+            Some(spans) => of_interval(field, spans.value(row)),
+            None => of_moment(field, micros.value(row), kind, &call.zone),
+        };
+        value.map_or_else(|| no_field(names.value(row), kind), Ok)
+    })
 }
 
 /// Days, as Arrow counts dates, in microseconds.

@@ -5,37 +5,27 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, Date32Array, Int64Array, IntervalMonthDayNanoArray};
 use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, days_in_month};
 use super::date_pattern;
 use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, date_range, interval_range, micros_array};
 use super::kind::{Kind, interval, timestamp, timestamptz};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 use super::zone::Zone;
 
 pub(super) static FUNCTIONS: [Function; 7] = [
-    function("make_date", 3..=3, |_| Ok(DataType::Date32), make_date),
-    function("make_time", 3..=3, |_| Ok(Kind::Time.arrow().unwrap_or(DataType::Null)), make_time),
-    function("make_timestamp", 6..=6, |_| Ok(timestamp()), make_timestamp),
-    function("make_timestamptz", 6..=7, |_| Ok(timestamptz()), make_timestamp),
-    function("make_interval", 0..=7, |_| Ok(interval()), make_interval),
-    function("to_timestamp", 1..=2, returns_epoch, |call| match call.len() {
+    immutable("make_date", 3..=3, |_| Ok(DataType::Date32), make_date),
+    immutable("make_time", 3..=3, |_| Ok(Kind::Time.arrow().unwrap_or(DataType::Null)), make_time),
+    immutable("make_timestamp", 6..=6, |_| Ok(timestamp()), make_timestamp),
+    immutable("make_timestamptz", 6..=7, |_| Ok(timestamptz()), make_timestamp),
+    immutable("make_interval", 0..=7, |_| Ok(interval()), make_interval),
+    immutable("to_timestamp", 1..=2, returns_epoch, |call| match call.len() {
         1 => from_epoch(call),
         _ => date_pattern::to_timestamp(call),
     }),
-    function("to_date", 2..=2, returns_date, date_pattern::to_date),
+    immutable("to_date", 2..=2, returns_date, date_pattern::to_date),
 ];
-
-const fn function(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Immutable, returns, run }
-}
 
 /// Integers of a row; `None` if one is null.
 fn row_of(columns: &[Int64Array], row: usize) -> Option<Vec<i64>> {

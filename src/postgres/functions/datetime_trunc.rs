@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, Int64Array, IntervalMonthDayNanoArray};
 use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::calendar::{
     Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, days_of_civil, iso_weekday,
@@ -14,26 +13,14 @@ use super::datetime_fields::{Field, no_field};
 use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, age, date_range, intervals, micros_array};
 use super::kind::{Kind, interval, timestamp, timestamptz};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 use super::zone::Zone;
 
 pub(super) static FUNCTIONS: [Function; 4] = [
-    Function {
-        name: "date_trunc",
-        arity: 2..=3,
-        volatility: Volatility::Immutable,
-        returns: returns_trunc,
-        run: run_trunc,
-    },
-    Function { name: "date_bin", arity: 3..=3, volatility: Volatility::Immutable, returns: returns_bin, run: run_bin },
-    Function { name: "age", arity: 2..=2, volatility: Volatility::Immutable, returns: returns_age, run: run_age },
-    Function {
-        name: "timezone",
-        arity: 1..=2,
-        volatility: Volatility::Immutable,
-        returns: returns_zone,
-        run: run_zone,
-    },
+    immutable("date_trunc", 2..=3, returns_trunc, run_trunc),
+    immutable("date_bin", 3..=3, returns_bin, run_bin),
+    immutable("age", 2..=2, returns_age, run_age),
+    immutable("timezone", 1..=2, returns_zone, run_zone),
 ];
 
 fn returns_trunc(arguments: &Arguments) -> Result<DataType> {
@@ -51,29 +38,18 @@ fn run_trunc(call: &Call) -> Result<ArrayRef> {
     let fields = call.text(0)?;
     if let DataType::Interval(_) = call.returns {
         let spans = intervals(call, 1)?;
-        let mut built = IntervalMonthDayNanoArray::builder(spans.len());
-        for row in 0..call.rows {
-            if spans.is_null(row) || fields.is_null(row) {
-                built.append_null();
-                continue;
-            }
-            match Field::parse(fields.value(row)).and_then(|field| truncated_span(field, spans.value(row))) {
-                Some(span) => built.append_value(span),
-                None => return no_field(fields.value(row), Kind::Interval),
-            }
-        }
-        return Ok(Arc::new(built.finish()));
+        let truncated: IntervalMonthDayNanoArray = call.each([spans.nulls(), fields.nulls()], |row| {
+            let span = Field::parse(fields.value(row)).and_then(|field| truncated_span(field, spans.value(row)));
+            span.map_or_else(|| no_field(fields.value(row), Kind::Interval), Ok)
+        })?;
+        return Ok(Arc::new(truncated));
     }
     let kind = if matches!(call.returns, DataType::Timestamp(_, None)) { Kind::Timestamp } else { Kind::TimestampTz };
     let moments = call.micros(1, kind)?;
     let zones = if call.len() == 3 { Some(call.text(2)?) } else { None };
     let mut named: Option<(String, Zone)> = None;
-    let mut truncated = Int64Array::builder(call.rows);
-    for row in 0..call.rows {
-        if moments.is_null(row) || fields.is_null(row) || zones.as_ref().is_some_and(|zones| zones.is_null(row)) {
-            truncated.append_null();
-            continue;
-        }
+    let nulls = [moments.nulls(), fields.nulls(), zones.as_ref().and_then(|zones| zones.nulls())];
+    let truncated: Int64Array = call.each(nulls, |row| {
         let zone = match &zones {
             Some(zones) => zone_named(&mut named, zones.value(row))?,
             None => call.zone.clone(),
@@ -82,12 +58,9 @@ fn run_trunc(call: &Call) -> Result<ArrayRef> {
         let at = moments.value(row);
         let truncated_at =
             if kind == Kind::Timestamp { truncated_local(field, at) } else { truncated_moment(field, at, &zone) };
-        match truncated_at {
-            Some(at) => truncated.append_value(at),
-            None => return no_field(fields.value(row), kind),
-        }
-    }
-    micros_array(&truncated.finish(), call.returns)
+        truncated_at.map_or_else(|| no_field(fields.value(row), kind), Ok)
+    })?;
+    micros_array(&truncated, call.returns)
 }
 
 /// A zone by its name, looked up once for a run of equal names.
@@ -174,12 +147,7 @@ fn returns_bin(arguments: &Arguments) -> Result<DataType> {
 fn run_bin(call: &Call) -> Result<ArrayRef> {
     let kind = if matches!(call.returns, DataType::Timestamp(_, None)) { Kind::Timestamp } else { Kind::TimestampTz };
     let (strides, moments, origins) = (intervals(call, 0)?, call.micros(1, kind)?, call.micros(2, kind)?);
-    let mut binned = Int64Array::builder(call.rows);
-    for row in 0..call.rows {
-        if strides.is_null(row) || moments.is_null(row) || origins.is_null(row) {
-            binned.append_null();
-            continue;
-        }
+    let binned: Int64Array = call.each([strides.nulls(), moments.nulls(), origins.nulls()], |row| {
         let stride = strides.value(row);
         if stride.months != 0 {
             return fail(
@@ -193,9 +161,9 @@ fn run_bin(call: &Call) -> Result<ArrayRef> {
         }
         let (at, origin) = (moments.value(row), origins.value(row));
         let Some(distance) = at.checked_sub(origin) else { return Err(date_range("timestamp")) };
-        binned.append_value(at - distance.rem_euclid(width));
-    }
-    micros_array(&binned.finish(), call.returns)
+        Ok(at - distance.rem_euclid(width))
+    })?;
+    micros_array(&binned, call.returns)
 }
 
 fn returns_age(arguments: &Arguments) -> Result<DataType> {

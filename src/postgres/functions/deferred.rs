@@ -3,21 +3,16 @@
 
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Expr, Volatility};
 
-use super::scalar::{Arguments, Function, Scalar};
+use super::scalar::{Arguments, Function, Scalar, immutable};
 
 /// The name of what an item of VALUES is wrapped in: no name that a statement could write.
 pub(super) const VALUES_ITEM: &str = "(item of VALUES)";
 
-pub(super) static FUNCTIONS: [Function; 1] = [Function {
-    name: VALUES_ITEM,
-    arity: 1..=1,
-    volatility: Volatility::Immutable,
-    returns: type_of_item,
-    run: |call| call.as_type(0, call.returns),
-}];
+pub(super) static FUNCTIONS: [Function; 1] =
+    [immutable(VALUES_ITEM, 1..=1, type_of_item, |call| call.as_type(0, call.returns))];
 
 /// DataFusion's `coalesce`, which computes no argument behind the first that is not NULL, once all
 /// arguments have one type. NULLs have none.

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryViewArray, BinaryViewBuilder, Int32Array, Int64Array, StringViewBuilder,
+    Array, ArrayRef, AsArray, BinaryViewArray, Int32Array, Int64Array, StringViewArray, StringViewBuilder,
 };
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 9] = [
     function("convert_to", 2, |arguments| of(arguments, Kind::Text, DataType::BinaryView), convert_to),
@@ -31,7 +30,7 @@ const fn function(
     returns: fn(&Arguments) -> Result<DataType>,
     run: fn(&Call) -> Result<ArrayRef>,
 ) -> Function {
-    Function { name, arity: arguments..=arguments, volatility: Volatility::Immutable, returns, run }
+    immutable(name, arguments..=arguments, returns, run)
 }
 
 fn of(arguments: &Arguments, wanted: Kind, returns: DataType) -> Result<DataType> {
@@ -125,46 +124,28 @@ fn bytes(call: &Call, place: usize) -> Result<BinaryViewArray> {
     Ok(call.as_type(place, &DataType::BinaryView)?.as_binary_view().clone())
 }
 
-fn any_null(call: &Call, row: usize) -> bool {
-    call.args.iter().enumerate().any(|(place, array)| call.kind(place) == Kind::Null || array.is_null(row))
-}
-
 fn convert_to(call: &Call) -> Result<ArrayRef> {
     let (texts, names) = (call.text(0)?, call.text(1)?);
-    let mut built = BinaryViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        match any_null(call, row) {
-            true => built.append_null(),
-            false => built.append_value(Encoding::destination(names.value(row))?.encode(texts.value(row))?),
-        }
-    }
-    Ok(Arc::new(built.finish()))
+    let built: BinaryViewArray = call.each([texts.nulls(), names.nulls()], |row| {
+        Encoding::destination(names.value(row))?.encode(texts.value(row))
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn convert_from(call: &Call) -> Result<ArrayRef> {
     let (values, names) = (bytes(call, 0)?, call.text(1)?);
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        match any_null(call, row) {
-            true => built.append_null(),
-            false => built.append_value(Encoding::source(names.value(row))?.decode(values.value(row))?),
-        }
-    }
-    Ok(Arc::new(built.finish()))
+    let built: StringViewArray = call
+        .each([values.nulls(), names.nulls()], |row| Encoding::source(names.value(row))?.decode(values.value(row)))?;
+    Ok(Arc::new(built))
 }
 
 fn convert(call: &Call) -> Result<ArrayRef> {
     let (values, from, to) = (bytes(call, 0)?, call.text(1)?, call.text(2)?);
-    let mut built = BinaryViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if any_null(call, row) {
-            built.append_null();
-            continue;
-        }
+    let built: BinaryViewArray = call.each([values.nulls(), from.nulls(), to.nulls()], |row| {
         let (from, to) = (Encoding::source(from.value(row))?, Encoding::destination(to.value(row))?);
-        built.append_value(to.encode(&from.decode(values.value(row))?)?);
-    }
-    Ok(Arc::new(built.finish()))
+        to.encode(&from.decode(values.value(row))?)
+    })?;
+    Ok(Arc::new(built))
 }
 
 /// Escapes `\XXXX`, `\+XXXXXX`, `\uXXXX`, `\UXXXXXXXX` and `\\`.
@@ -245,30 +226,20 @@ fn checked(place: i64, units: usize) -> Result<usize> {
 /// A unit of `width` bits, counted from 0, bits from the lowest of a byte.
 fn read(call: &Call, width: usize) -> Result<ArrayRef> {
     let (values, places) = (bytes(call, 0)?, call.int8(1)?);
-    let mut built = Int32Array::builder(call.rows);
-    for row in 0..call.rows {
-        if any_null(call, row) {
-            built.append_null();
-            continue;
-        }
+    let built: Int32Array = call.each([values.nulls(), places.nulls()], |row| {
         let value = values.value(row);
         let place = checked(places.value(row), value.len() * 8 / width)?;
-        built.append_value(match width {
+        Ok(match width {
             8 => i32::from(value[place]),
             _ => i32::from(value[place / 8] >> (place % 8) & 1),
-        });
-    }
-    Ok(Arc::new(built.finish()))
+        })
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn write(call: &Call, width: usize) -> Result<ArrayRef> {
     let (values, places, units) = (bytes(call, 0)?, call.int8(1)?, call.int8(2)?);
-    let mut built = BinaryViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if any_null(call, row) {
-            built.append_null();
-            continue;
-        }
+    let built: BinaryViewArray = call.each([values.nulls(), places.nulls(), units.nulls()], |row| {
         let mut value = values.value(row).to_vec();
         let place = checked(places.value(row), value.len() * 8 / width)?;
         let unit = units.value(row);
@@ -278,9 +249,9 @@ fn write(call: &Call, width: usize) -> Result<ArrayRef> {
             (_, 1) => value[place / 8] |= 1 << (place % 8),
             _ => return fail(SqlState::INVALID_PARAMETER_VALUE, "new bit must be 0 or 1"),
         }
-        built.append_value(value);
-    }
-    Ok(Arc::new(built.finish()))
+        Ok(value)
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn bit_count(call: &Call) -> Result<ArrayRef> {

@@ -7,12 +7,11 @@ use arrow::array::{Array, ArrayRef, DynComparator, Int32Array, make_comparator};
 use arrow::compute::{SortOptions, interleave};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::common_type::common_type;
 use super::keys;
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 5] = [
     // Once types are settled it is DataFusion's, which computes no more than it needs.
@@ -28,7 +27,7 @@ const fn function(
     returns: fn(&Arguments) -> Result<DataType>,
     run: fn(&Call) -> Result<ArrayRef>,
 ) -> Function {
-    Function { name, arity: 1..=usize::MAX, volatility: Volatility::Immutable, returns, run }
+    immutable(name, 1..=usize::MAX, returns, run)
 }
 
 /// They are brought to one type when types are settled; until then it is the one that they will

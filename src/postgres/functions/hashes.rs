@@ -5,15 +5,14 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, StringViewBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 use md5::Md5;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 5] = [
-    Function { name: "md5", arity: 1..=1, volatility: Volatility::Immutable, returns: returns_md5, run: run_md5 },
+    immutable("md5", 1..=1, returns_md5, run_md5),
     sha("sha224", digests::<Sha224>),
     sha("sha256", digests::<Sha256>),
     sha("sha384", digests::<Sha384>),
@@ -21,7 +20,7 @@ pub(super) static FUNCTIONS: [Function; 5] = [
 ];
 
 const fn sha(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
-    Function { name, arity: 1..=1, volatility: Volatility::Immutable, returns: returns_sha, run }
+    immutable(name, 1..=1, returns_sha, run)
 }
 
 fn returns_md5(arguments: &Arguments) -> Result<DataType> {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int32Array};
 use arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::cast::cast_array;
 use super::decimal::decimals;
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 /// The largest whose factorial has no more digits than a numeric.
 const FACTORIAL_MAX: i64 = 33;
@@ -30,7 +29,7 @@ const fn function(
     returns: fn(&Arguments) -> Result<DataType>,
     run: fn(&Call) -> Result<ArrayRef>,
 ) -> Function {
-    Function { name, arity: arguments..=arguments, volatility: Volatility::Immutable, returns, run }
+    immutable(name, arguments..=arguments, returns, run)
 }
 
 fn returns_common(arguments: &Arguments) -> Result<DataType> {
@@ -140,12 +139,7 @@ pub(super) fn bucket_of_thresholds(call: &Call) -> Result<ArrayRef> {
     let Some(lists) = lists.as_list_opt::<i32>() else {
         return super::scalar::undefined(call.function, call.args.iter().map(|array| array.data_type()));
     };
-    let mut built = Int32Array::builder(call.rows);
-    for row in 0..call.rows {
-        if values.is_null(row) || lists.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let buckets: Int32Array = call.each([values.nulls(), lists.nulls()], |row| {
         let thresholds = cast_array(&lists.value(row), &DataType::Float64, &call.zone)?;
         let thresholds = thresholds.as_primitive::<Float64Type>();
         if thresholds.null_count() > 0 {
@@ -154,7 +148,7 @@ pub(super) fn bucket_of_thresholds(call: &Call) -> Result<ArrayRef> {
         let below = thresholds.values().partition_point(|threshold| {
             values.value(row).is_nan() || (!threshold.is_nan() && *threshold <= values.value(row))
         });
-        built.append_value(i32::try_from(below).unwrap_or(i32::MAX));
-    }
-    Ok(Arc::new(built.finish()))
+        Ok(i32::try_from(below).unwrap_or(i32::MAX))
+    })?;
+    Ok(Arc::new(buckets))
 }

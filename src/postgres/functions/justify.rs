@@ -5,12 +5,11 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, BooleanArray, IntervalMonthDayNanoArray};
 use arrow::datatypes::{DataType, IntervalMonthDayNano};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::calendar::MICROS_PER_DAY;
 use super::interval_math::{NANOS_PER_MICRO, interval_range, intervals};
 use super::kind::{Kind, interval};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 const DAYS_PER_MONTH: i32 = 30;
 
@@ -26,7 +25,7 @@ const fn function(
     returns: fn(&Arguments) -> Result<DataType>,
     run: fn(&Call) -> Result<ArrayRef>,
 ) -> Function {
-    Function { name, arity: 1..=1, volatility: Volatility::Immutable, returns, run }
+    immutable(name, 1..=1, returns, run)
 }
 
 fn returns_interval(arguments: &Arguments) -> Result<DataType> {

@@ -4,12 +4,10 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringViewBuilder};
-use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
-use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Call, Function, immutable};
+use super::strings::returns_text;
 
 pub(super) static FUNCTIONS: [Function; 3] = [
     function("upper", |call| each(call, upper_text)),
@@ -18,14 +16,7 @@ pub(super) static FUNCTIONS: [Function; 3] = [
 ];
 
 const fn function(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
-    Function { name, arity: 1..=1, volatility: Volatility::Immutable, returns: returns_text, run }
-}
-
-fn returns_text(arguments: &Arguments) -> Result<DataType> {
-    match arguments.kind(0) {
-        Kind::Text | Kind::Null => Ok(DataType::Utf8View),
-        _ => arguments.undefined(),
-    }
+    immutable(name, 1..=1, returns_text, run)
 }
 
 fn each(call: &Call, of: fn(&str) -> String) -> Result<ArrayRef> {

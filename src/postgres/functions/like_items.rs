@@ -5,18 +5,17 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt64Array};
 use arrow::compute::kernels::comparison::{ilike, like, nilike, nlike};
 use arrow::compute::take;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::cast::cast_array;
 use super::kind::Kind;
 use super::regular_expressions;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 const fn function(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
-    Function { name, arity: 2..=2, volatility: Volatility::Immutable, returns, run }
+    immutable(name, 2..=2, returns, run)
 }
 
 pub(super) static FUNCTIONS: [Function; 16] = [
@@ -85,7 +84,7 @@ fn returns(arguments: &Arguments) -> Result<DataType> {
 /// Whether it holds of any item, or of all of them; NULL where only an item that is NULL decides.
 fn compared(call: &Call, compare: Compare, any: bool) -> Result<ArrayRef> {
     let texts: ArrayRef = Arc::new(call.text(0)?);
-    let wanted = DataType::List(Arc::new(Field::new_list_field(DataType::Utf8View, true)));
+    let wanted = DataType::new_list(DataType::Utf8View, true);
     let lists = cast_array(call.arg(1)?, &wanted, &call.zone)?;
     let lists = lists.as_list::<i32>();
     let place = |at: usize| usize::try_from(lists.value_offsets()[at]).unwrap_or(0);

@@ -5,44 +5,34 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array};
 use arrow::datatypes::{DataType, Decimal128Type};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::decimal::{Decimal, decimals};
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 20] = [
-    number("round", 1..=2, returns_rounded, |call| rounded(call, f64::round_ties_even, Rounding::Nearest)),
-    number("trunc", 1..=2, returns_rounded, |call| rounded(call, f64::trunc, Rounding::TowardsZero)),
-    number("ceil", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
-    number("ceiling", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
-    number("floor", 1..=1, returns_rounded, |call| rounded(call, f64::floor, Rounding::Down)),
-    number("abs", 1..=1, returns_same, run_abs),
-    number("sign", 1..=1, returns_rounded, run_sign),
-    number("mod", 2..=2, |arguments| operator(arguments, "%"), |call| run_operator(call, "%")),
-    number("div", 2..=2, returns_div, run_div),
-    number("power", 2..=2, returns_float, run_power),
-    number("pow", 2..=2, returns_float, run_power),
-    number("sqrt", 1..=1, returns_float, run_sqrt),
-    number("cbrt", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(value.cbrt()))),
-    number("exp", 1..=1, returns_float, |call| doubles(call, exponential)),
-    number("ln", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.ln()))),
-    number("log", 1..=2, returns_log, run_log),
-    number("log10", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.log10()))),
-    number("asin", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
-    number("acos", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
-    number("width_bucket", 2..=4, returns_bucket, run_width_bucket),
+    immutable("round", 1..=2, returns_rounded, |call| rounded(call, f64::round_ties_even, Rounding::Nearest)),
+    immutable("trunc", 1..=2, returns_rounded, |call| rounded(call, f64::trunc, Rounding::TowardsZero)),
+    immutable("ceil", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
+    immutable("ceiling", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
+    immutable("floor", 1..=1, returns_rounded, |call| rounded(call, f64::floor, Rounding::Down)),
+    immutable("abs", 1..=1, returns_same, run_abs),
+    immutable("sign", 1..=1, returns_rounded, run_sign),
+    immutable("mod", 2..=2, |arguments| operator(arguments, "%"), |call| run_operator(call, "%")),
+    immutable("div", 2..=2, returns_div, run_div),
+    immutable("power", 2..=2, returns_float, run_power),
+    immutable("pow", 2..=2, returns_float, run_power),
+    immutable("sqrt", 1..=1, returns_float, run_sqrt),
+    immutable("cbrt", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(value.cbrt()))),
+    immutable("exp", 1..=1, returns_float, |call| doubles(call, exponential)),
+    immutable("ln", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.ln()))),
+    immutable("log", 1..=2, returns_log, run_log),
+    immutable("log10", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.log10()))),
+    immutable("asin", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
+    immutable("acos", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
+    immutable("width_bucket", 2..=4, returns_bucket, run_width_bucket),
 ];
-
-const fn number(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Immutable, returns, run }
-}
 
 #[derive(Clone, Copy)]
 enum Rounding {
@@ -145,17 +135,11 @@ fn rounded(call: &Call, float: fn(f64) -> f64, rounding: Rounding) -> Result<Arr
     let DataType::Decimal128(precision, scale) = *call.returns else { return call.done(Arc::clone(call.arg(0)?)) };
     let values = decimals(call, 0)?;
     let digits = if call.len() == 2 { call.int8(1)? } else { Int64Array::from(vec![0; call.rows]) };
-    let mut built = Decimal128Array::builder(call.rows);
-    for row in 0..call.rows {
-        if values.is_null(row) || digits.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: Decimal128Array = call.each([values.nulls(), digits.nulls()], |row| {
         let places = digits.value(row).clamp(-38, i64::from(scale)) as i8;
-        let value = round_at(values.value(row), values.scale(), places, rounding)?;
-        built.append_value(value.unscaled(precision, scale)?);
-    }
-    Ok(Arc::new(built.finish().with_precision_and_scale(precision, scale)?))
+        round_at(values.value(row), values.scale(), places, rounding)?.unscaled(precision, scale)
+    })?;
+    Ok(Arc::new(built.with_precision_and_scale(precision, scale)?))
 }
 
 /// At `places` digits behind the point, or before it if negative.
@@ -241,19 +225,14 @@ fn returns_div(arguments: &Arguments) -> Result<DataType> {
 
 fn run_div(call: &Call) -> Result<ArrayRef> {
     let (left, right) = (decimals(call, 0)?, decimals(call, 1)?);
-    let mut built = Decimal128Array::builder(call.rows);
-    for row in 0..call.rows {
-        if left.is_null(row) || right.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: Decimal128Array = call.each([left.nulls(), right.nulls()], |row| {
         let (left, right) =
             (Decimal::new(left.value(row), left.scale()), Decimal::new(right.value(row), right.scale()));
         let widest = left.scale().max(right.scale());
         let rest = left.modulo(right, widest)?;
-        built.append_value(left.subtract(rest, widest)?.divide(right, 0)?.value());
-    }
-    Ok(Arc::new(built.finish().with_precision_and_scale(NUMERIC_DIGITS_MAX, 0)?))
+        Ok(left.subtract(rest, widest)?.divide(right, 0)?.value())
+    })?;
+    Ok(Arc::new(built.with_precision_and_scale(NUMERIC_DIGITS_MAX, 0)?))
 }
 
 fn run_power(call: &Call) -> Result<ArrayRef> {
@@ -398,12 +377,8 @@ fn run_width_bucket(call: &Call) -> Result<ArrayRef> {
         return super::integers::bucket_of_thresholds(call);
     }
     let (values, lows, highs, counts) = (call.float8(0)?, call.float8(1)?, call.float8(2)?, call.int8(3)?);
-    let mut buckets = Int64Array::builder(call.rows);
-    for row in 0..call.rows {
-        if values.is_null(row) || lows.is_null(row) || highs.is_null(row) || counts.is_null(row) {
-            buckets.append_null();
-            continue;
-        }
+    let nulls = [values.nulls(), lows.nulls(), highs.nulls(), counts.nulls()];
+    let buckets: Int64Array = call.each(nulls, |row| {
         let (value, low, high, count) = (values.value(row), lows.value(row), highs.value(row), counts.value(row));
         if count <= 0 {
             return fail(SqlState::INVALID_PARAMETER_VALUE, "count must be greater than zero");
@@ -412,14 +387,14 @@ fn run_width_bucket(call: &Call) -> Result<ArrayRef> {
             return fail(SqlState::INVALID_PARAMETER_VALUE, "lower bound cannot equal upper bound");
         }
         let share = (value - low) / (high - low);
-        buckets.append_value(if share < 0.0 {
+        Ok(if share < 0.0 {
             0
         } else if share >= 1.0 {
             count + 1
         } else {
             (share * count as f64).floor() as i64 + 1
-        });
-    }
-    let buckets: ArrayRef = Arc::new(buckets.finish());
+        })
+    })?;
+    let buckets: ArrayRef = Arc::new(buckets);
     super::cast::cast_array(&buckets, call.returns, &call.zone)
 }

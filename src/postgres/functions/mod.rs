@@ -93,6 +93,7 @@ pub(crate) use json::jsonb_part;
 pub use json::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS};
 pub use keys::key as comparison_key;
 pub use register::{configure, register};
+pub(crate) use resolution::is_comparison;
 pub use row_in::RowIn;
 pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;

@@ -2,19 +2,13 @@
 
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::common_type::common_type;
 use super::kind::Kind;
-use super::scalar::{Arguments, Function, NULLIF_OPERAND};
+use super::scalar::{Arguments, Function, NULLIF_OPERAND, immutable};
 
-pub(super) static FUNCTIONS: [Function; 1] = [Function {
-    name: NULLIF_OPERAND,
-    arity: 2..=2,
-    volatility: Volatility::Immutable,
-    returns,
-    run: |call| call.as_type(0, call.returns),
-}];
+pub(super) static FUNCTIONS: [Function; 1] =
+    [immutable(NULLIF_OPERAND, 2..=2, returns, |call| call.as_type(0, call.returns))];
 
 /// `integer = numeric` compares numerics, and `integer = bigint` what there is.
 fn returns(arguments: &Arguments) -> Result<DataType> {

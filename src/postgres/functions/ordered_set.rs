@@ -59,7 +59,7 @@ impl AggregateUDFImpl for OrderedSet {
             (Picked::Mode, [_]) => Ok(types.to_vec()),
             (Picked::Percentile, [value, share]) => match share {
                 DataType::List(_) => {
-                    let shares = DataType::List(Arc::new(Field::new_list_field(DataType::Float64, true)));
+                    let shares = DataType::new_list(DataType::Float64, true);
                     Ok(vec![value.clone(), shares])
                 }
                 share if Kind::of(share).is_number() || Kind::of(share) == Kind::Null => {
@@ -73,9 +73,7 @@ impl AggregateUDFImpl for OrderedSet {
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match (self.picked, types) {
-            (Picked::Percentile, [value, DataType::List(_)]) => {
-                Ok(DataType::List(Arc::new(Field::new_list_field(value.clone(), true))))
-            }
+            (Picked::Percentile, [value, DataType::List(_)]) => Ok(DataType::new_list(value.clone(), true)),
             (_, [value, ..]) => Ok(value.clone()),
             _ => self.undefined(types),
         }
@@ -87,7 +85,7 @@ impl AggregateUDFImpl for OrderedSet {
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         let value = args.input_fields.first().map_or(DataType::Null, |field| field.data_type().clone());
-        let values = DataType::List(Arc::new(Field::new_list_field(value, true)));
+        let values = DataType::new_list(value, true);
         Ok(vec![Arc::new(Field::new(format_state_name(args.name, self.name()), values, true))])
     }
 
@@ -231,10 +229,7 @@ impl Accumulator for Collected {
             };
         }
         if count == 0 {
-            return ScalarValue::try_from(&DataType::List(Arc::new(Field::new_list_field(
-                self.value_type.clone(),
-                true,
-            ))));
+            return ScalarValue::try_from(&DataType::new_list(self.value_type.clone(), true));
         }
         Ok(ScalarValue::List(ScalarValue::new_list(&found, &self.value_type, true)))
     }

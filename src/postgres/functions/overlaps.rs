@@ -5,26 +5,17 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, make_comparator};
 use arrow::compute::SortOptions;
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::common_type::common_type;
 use super::interval_math::{date_range, intervals, moved};
 use super::keys;
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable, stable};
 
-pub(super) static FUNCTIONS: [Function; 2] = [
-    Function { name: "overlaps", arity: 4..=4, volatility: Volatility::Stable, returns, run },
-    Function {
-        name: "arrayoverlap",
-        arity: 2..=2,
-        volatility: Volatility::Immutable,
-        returns: returns_of_arrays,
-        run: run_of_arrays,
-    },
-];
+pub(super) static FUNCTIONS: [Function; 2] =
+    [stable("overlaps", 4..=4, returns, run), immutable("arrayoverlap", 2..=2, returns_of_arrays, run_of_arrays)];
 
 fn returns_of_arrays(arguments: &Arguments) -> Result<DataType> {
     let fits = |place: usize| matches!(arguments.kind(place), Kind::Array | Kind::Null) || arguments.is_unknown(place);
@@ -48,19 +39,16 @@ fn run_of_arrays(call: &Call) -> Result<ArrayRef> {
         Ok(common) => common.unwrap_or(left_item),
         Err(_) => return super::scalar::undefined(call.function, call.args.iter().map(|array| array.data_type())),
     };
-    let wanted = DataType::List(Arc::new(Field::new_list_field(item, true)));
+    let wanted = DataType::new_list(item, true);
     let (left, right) = (call.as_type(0, &wanted)?, call.as_type(1, &wanted)?);
     let (left, right) = (left.as_list::<i32>(), right.as_list::<i32>());
-    let rows = (0..call.rows).map(|row| {
-        if left.is_null(row) || right.is_null(row) {
-            return Ok(None);
-        }
+    let overlaps: BooleanArray = call.each([left.nulls(), right.nulls()], |row| {
         let (left, right) = (keys::of_array(&left.value(row))?, keys::of_array(&right.value(row))?);
         let compare = make_comparator(&left, &right, SortOptions::default())?;
         let equal = |a: usize| (0..right.len()).any(|b| right.is_valid(b) && compare(a, b).is_eq());
-        Ok(Some((0..left.len()).any(|a| left.is_valid(a) && equal(a))))
-    });
-    Ok(Arc::new(rows.collect::<Result<BooleanArray>>()?))
+        Ok((0..left.len()).any(|a| left.is_valid(a) && equal(a)))
+    })?;
+    Ok(Arc::new(overlaps))
 }
 
 fn returns(arguments: &Arguments) -> Result<DataType> {

@@ -644,7 +644,7 @@ fn is_float_literal(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(ScalarValue::Float64(_) | ScalarValue::Float32(_), _))
 }
 
-pub(super) fn is_comparison(op: Operator) -> bool {
+pub(crate) fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
 }

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringViewArray};
+use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
 use datafusion::common::config::ConfigOptions;
@@ -42,6 +43,25 @@ pub(super) struct Function {
     /// The type of the result for these arguments.
     pub returns: fn(&Arguments) -> Result<DataType>,
     pub run: fn(&Call) -> Result<ArrayRef>,
+}
+
+pub(super) const fn immutable(
+    name: &'static str,
+    arity: RangeInclusive<usize>,
+    returns: fn(&Arguments) -> Result<DataType>,
+    run: fn(&Call) -> Result<ArrayRef>,
+) -> Function {
+    Function { name, arity, volatility: Volatility::Immutable, returns, run }
+}
+
+/// Of the session's settings, too.
+pub(super) const fn stable(
+    name: &'static str,
+    arity: RangeInclusive<usize>,
+    returns: fn(&Arguments) -> Result<DataType>,
+    run: fn(&Call) -> Result<ArrayRef>,
+) -> Function {
+    Function { name, arity, volatility: Volatility::Stable, returns, run }
 }
 
 /// What is known of the arguments before there are rows.
@@ -137,6 +157,17 @@ impl Call<'_> {
         };
         let array = self.as_type(place, &wanted)?;
         Ok(cast(&array, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+    }
+
+    /// A value for each row in which nothing is NULL, and NULL for the others.
+    pub(super) fn each<T, A: FromIterator<Option<T>>, const N: usize>(
+        &self,
+        nulls: [Option<&NullBuffer>; N],
+        mut value: impl FnMut(usize) -> Result<T>,
+    ) -> Result<A> {
+        let nulls = NullBuffer::union_many(nulls);
+        let is_null = |row| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+        (0..self.rows).map(|row| if is_null(row) { Ok(None) } else { value(row).map(Some) }).collect()
     }
 
     /// What the values of this call may take.

@@ -3,38 +3,38 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, Int32Array, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Int32Array, StringViewArray, StringViewBuilder};
 use arrow::datatypes::{DataType, Field};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{Expr, Volatility};
+use datafusion::logical_expr::Expr;
 
 use super::built_texts::{SHARED_BYTES_MIN, Texts};
 use super::cast::cast_value;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, CONCATENATED, Call, Function};
+use super::scalar::{Arguments, CONCATENATED, Call, Function, immutable};
 
 /// Characters of a line of base64, as MIME has it.
 const BASE64_LINE: usize = 76;
 
 pub(super) static FUNCTIONS: [Function; 15] = [
-    function("repeat", 2..=2, returns_text, run_repeat),
-    function("replace", 3..=3, returns_text, run_replace),
-    function("translate", 3..=3, returns_text, run_translate),
-    function(CONCATENATED, 2..=2, returns_text, run_concatenated),
-    function("lpad", 2..=3, returns_text, |call| padded(call, true)),
-    function("rpad", 2..=3, returns_text, |call| padded(call, false)),
-    function("chr", 1..=1, |_| Ok(DataType::Utf8View), run_chr),
-    function("split_part", 3..=3, returns_text, run_split_part),
-    function("to_hex", 1..=1, returns_hex, run_to_hex),
-    function("encode", 2..=2, |_| Ok(DataType::Utf8View), run_encode),
-    function("decode", 2..=2, |_| Ok(DataType::BinaryView), run_decode),
-    function("octet_length", 1..=1, returns_length, |call| lengths(call, true)),
-    function("length", 1..=1, returns_length, |call| lengths(call, false)),
-    function("char_length", 1..=1, returns_text_length, |call| lengths(call, false)),
-    function("character_length", 1..=1, returns_text_length, |call| lengths(call, false)),
+    immutable("repeat", 2..=2, returns_text, run_repeat),
+    immutable("replace", 3..=3, returns_text, run_replace),
+    immutable("translate", 3..=3, returns_text, run_translate),
+    immutable(CONCATENATED, 2..=2, returns_text, run_concatenated),
+    immutable("lpad", 2..=3, returns_text, |call| padded(call, true)),
+    immutable("rpad", 2..=3, returns_text, |call| padded(call, false)),
+    immutable("chr", 1..=1, |_| Ok(DataType::Utf8View), run_chr),
+    immutable("split_part", 3..=3, returns_text, run_split_part),
+    immutable("to_hex", 1..=1, returns_hex, run_to_hex),
+    immutable("encode", 2..=2, |_| Ok(DataType::Utf8View), run_encode),
+    immutable("decode", 2..=2, |_| Ok(DataType::BinaryView), run_decode),
+    immutable("octet_length", 1..=1, returns_length, |call| lengths(call, true)),
+    immutable("length", 1..=1, returns_length, |call| lengths(call, false)),
+    immutable("char_length", 1..=1, returns_text_length, |call| lengths(call, false)),
+    immutable("character_length", 1..=1, returns_text_length, |call| lengths(call, false)),
 ];
 
 /// The function of `||` for texts.
@@ -42,16 +42,7 @@ pub(super) fn concatenated() -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == CONCATENATED)
 }
 
-const fn function(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Immutable, returns, run }
-}
-
-fn returns_text(arguments: &Arguments) -> Result<DataType> {
+pub(super) fn returns_text(arguments: &Arguments) -> Result<DataType> {
     match arguments.kind(0) {
         Kind::Text | Kind::Null => Ok(DataType::Utf8View),
         _ => arguments.undefined(),
@@ -242,44 +233,24 @@ fn padded(call: &Call, left: bool) -> Result<ArrayRef> {
 
 fn run_chr(call: &Call) -> Result<ArrayRef> {
     let codes = call.int8(0)?;
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if codes.is_null(row) {
-            built.append_null();
-            continue;
-        }
-        let code = codes.value(row);
-        match u32::try_from(code).ok() {
-            None => return fail(SqlState::INVALID_PARAMETER_VALUE, "character number must be positive"),
-            Some(0) => return fail(SqlState::PROGRAM_LIMIT_EXCEEDED, "null character not permitted"),
-            Some(code) => match char::from_u32(code) {
-                Some(character) => built.append_value(character.to_string()),
-                None if code > 0x10_FFFF => {
-                    return fail(
-                        SqlState::PROGRAM_LIMIT_EXCEEDED,
-                        format!("requested character too large for encoding: {code}"),
-                    );
-                }
-                None => {
-                    return fail(
-                        SqlState::PROGRAM_LIMIT_EXCEEDED,
-                        format!("requested character not valid for encoding: {code}"),
-                    );
-                }
-            },
-        }
-    }
-    Ok(Arc::new(built.finish()))
+    let built: StringViewArray = call.each([codes.nulls()], |row| match u32::try_from(codes.value(row)).ok() {
+        None => fail(SqlState::INVALID_PARAMETER_VALUE, "character number must be positive"),
+        Some(0) => fail(SqlState::PROGRAM_LIMIT_EXCEEDED, "null character not permitted"),
+        Some(code) => match char::from_u32(code) {
+            Some(character) => Ok(character.to_string()),
+            None => {
+                let why = if code > 0x10_FFFF { "too large" } else { "not valid" };
+                let message = format!("requested character {why} for encoding: {code}");
+                fail(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+            }
+        },
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn run_split_part(call: &Call) -> Result<ArrayRef> {
     let (texts, separators, places) = (call.text(0)?, call.text(1)?, call.int8(2)?);
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if texts.is_null(row) || separators.is_null(row) || places.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: StringViewArray = call.each([texts.nulls(), separators.nulls(), places.nulls()], |row| {
         let (text, separator, place) = (texts.value(row), separators.value(row), places.value(row));
         if place == 0 {
             return fail(SqlState::INVALID_PARAMETER_VALUE, "field position must not be zero");
@@ -295,9 +266,9 @@ fn run_split_part(call: &Call) -> Result<ArrayRef> {
                 fields.len().checked_sub(nth + 1).and_then(|at| fields.get(at).copied())
             }
         };
-        built.append_value(part.unwrap_or_default());
-    }
-    Ok(Arc::new(built.finish()))
+        Ok(part.unwrap_or_default())
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn run_to_hex(call: &Call) -> Result<ArrayRef> {
@@ -317,21 +288,16 @@ fn unknown_encoding<T>(name: &str) -> Result<T> {
 fn run_encode(call: &Call) -> Result<ArrayRef> {
     let bytes = call.as_type(0, &DataType::BinaryView)?;
     let (bytes, encodings) = (bytes.as_binary_view(), call.text(1)?);
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if bytes.is_null(row) || encodings.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: StringViewArray = call.each([bytes.nulls(), encodings.nulls()], |row| {
         let value = bytes.value(row);
-        built.append_value(match encodings.value(row).to_ascii_lowercase().as_str() {
+        Ok(match encodings.value(row).to_ascii_lowercase().as_str() {
             "hex" => value.iter().map(|byte| format!("{byte:02x}")).collect(),
             "base64" => lines(&BASE64.encode(value)),
             "escape" => escaped(value),
             _ => return unknown_encoding(encodings.value(row)),
-        });
-    }
-    Ok(Arc::new(built.finish()))
+        })
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn lines(text: &str) -> String {
@@ -355,14 +321,9 @@ fn escaped(bytes: &[u8]) -> String {
 fn run_decode(call: &Call) -> Result<ArrayRef> {
     let (texts, encodings) = (call.text(0)?, call.text(1)?);
     let field = Field::new("", DataType::BinaryView, true);
-    let mut built = BinaryViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if texts.is_null(row) || encodings.is_null(row) {
-            built.append_null();
-            continue;
-        }
+    let built: BinaryViewArray = call.each([texts.nulls(), encodings.nulls()], |row| {
         let text = texts.value(row);
-        built.append_value(match encodings.value(row).to_ascii_lowercase().as_str() {
+        Ok(match encodings.value(row).to_ascii_lowercase().as_str() {
             "hex" => from_hex(text)?,
             "base64" => from_base64(text)?,
             "escape" => match cast_value(&ScalarValue::Utf8View(Some(text.to_owned())), &field, &call.zone)? {
@@ -370,9 +331,9 @@ fn run_decode(call: &Call) -> Result<ArrayRef> {
                 _ => return fail(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea"),
             },
             _ => return unknown_encoding(encodings.value(row)),
-        });
-    }
-    Ok(Arc::new(built.finish()))
+        })
+    })?;
+    Ok(Arc::new(built))
 }
 
 fn from_hex(text: &str) -> Result<Vec<u8>> {

@@ -5,44 +5,19 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use crate::carried::Stop;
 
 use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::regular_expressions::{RowPatterns, first_part, regular_expression};
-use super::scalar::{Arguments, Call, Function};
+use super::scalar::{Arguments, Call, Function, immutable, stable};
 
 pub(super) static FUNCTIONS: [Function; 4] = [
-    Function {
-        name: "substring",
-        arity: 2..=3,
-        volatility: Volatility::Immutable,
-        returns: returns_substring,
-        run: run_substring,
-    },
-    Function {
-        name: "substr",
-        arity: 2..=3,
-        volatility: Volatility::Immutable,
-        returns: returns_substring,
-        run: run_substring,
-    },
-    Function {
-        name: "to_char",
-        arity: 2..=2,
-        volatility: Volatility::Stable,
-        returns: |_| Ok(DataType::Utf8View),
-        run: super::to_char::run,
-    },
-    Function {
-        name: "to_number",
-        arity: 2..=2,
-        volatility: Volatility::Stable,
-        returns: super::number_pattern::returns_number,
-        run: super::number_pattern::run_number,
-    },
+    immutable("substring", 2..=3, returns_substring, run_substring),
+    immutable("substr", 2..=3, returns_substring, run_substring),
+    stable("to_char", 2..=2, |_| Ok(DataType::Utf8View), super::to_char::run),
+    stable("to_number", 2..=2, super::number_pattern::returns_number, super::number_pattern::run_number),
 ];
 
 fn returns_substring(arguments: &Arguments) -> Result<DataType> {

@@ -12,6 +12,7 @@ use super::placement::{Called, Inside, Parts, arguments_of};
 use super::scope::{Resolver, dotted, parts};
 use super::untyped_arguments;
 use super::window_frame::check_frame;
+use crate::syntax::plain_function;
 
 /// Names that are functions without parentheses, which the parser takes for identifiers.
 const WITHOUT_PARENTHESES: [&str; 9] = [
@@ -33,16 +34,7 @@ pub(super) fn keyword_call(ident: &Ident) -> Option<Function> {
         return None;
     }
     let name = Ident { value: name, quote_style: None, span: ident.span };
-    Some(Function {
-        name: ObjectName(vec![ObjectNamePart::Identifier(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::None,
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
+    Some(plain_function(ObjectName(vec![ObjectNamePart::Identifier(name)])))
 }
 
 /// Makes a function's name flat and exact: the planner has one list of functions, all in lower case

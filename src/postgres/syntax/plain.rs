@@ -78,14 +78,20 @@ pub(crate) fn plain_call(name: ObjectName, arguments: Vec<Expr>) -> Expr {
 
 /// A call with any arguments, and clauses behind them.
 pub(crate) fn call_of(name: ObjectName, args: Vec<FunctionArg>, clauses: Vec<FunctionArgumentClause>) -> Expr {
-    Expr::Function(Function {
+    let args = FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses });
+    Expr::Function(Function { args, ..plain_function(name) })
+}
+
+/// A function without parentheses.
+pub(crate) fn plain_function(name: ObjectName) -> Function {
+    Function {
         name,
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses }),
+        args: FunctionArguments::None,
         filter: None,
         null_treatment: None,
         over: None,
         within_group: Vec::new(),
-    })
+    }
 }

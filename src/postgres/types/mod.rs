@@ -1,7 +1,8 @@
 //! PostgreSQL's types: their oids, how Arrow holds them, and their text and binary forms. The
 //! reference is PostgreSQL 15.
 //!
-//! Out: [`ColumnEncoder`] writes a column of a batch value by value, [`text_value`] one value. In:
+//! Out: [`ColumnEncoder`] writes a column of a batch value by value, [`JsonWriter`] as JSON,
+//! [`text_value`] one value. In:
 //! [`parse_text`] and [`parse_binary`] make a [`SqlValue`] of a literal or a parameter,
 //! [`SqlValue::to_array`] makes Arrow of that. Names of objects (`regclass`) are numbers here,
 //! since they need a catalog.
@@ -12,6 +13,7 @@ mod calendar;
 mod encoder;
 mod error;
 pub mod json;
+mod json_writer;
 mod parse;
 mod postgres_type;
 mod style;
@@ -22,6 +24,7 @@ mod zone;
 pub use arrow::{arrow_type, field, type_of, typed_field};
 pub use encoder::{ColumnEncoder, Format, text_value};
 pub use error::{Error, SqlState};
+pub use json_writer::JsonWriter;
 pub(crate) use parse::offset_of_abbreviation;
 pub use parse::{IntervalFields, parse_binary, parse_interval_of, parse_text};
 pub use postgres_type::{PostgresType, TYPES, oid, type_by_name, type_by_oid, type_by_sql_name};

@@ -6,6 +6,7 @@ use super::rows::Rows;
 use super::scroll::ScrolledRows;
 use crate::compiler::Prepared;
 use crate::system_catalog::CursorRow;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
 use rowkey_postgres::syntax::Statement;
 use rowkey_postgres::types::SqlValue;
@@ -30,6 +31,18 @@ pub enum PortalState {
     Scrolling(Box<ScrolledRows>),
     /// Ran to its end; to run again is an error or empty, as the protocol says.
     Finished,
+}
+
+impl PortalState {
+    /// The rows of the cursor of this name.
+    pub fn open_rows(&mut self, name: &str) -> Result<&mut Rows> {
+        match self {
+            Self::Running(rows) => Ok(rows),
+            Self::Ready | Self::Scrolling(_) | Self::Finished => {
+                Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("cursor \"{name}\" is not open")))
+            }
+        }
+    }
 }
 
 /// What DECLARE said.

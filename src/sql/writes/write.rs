@@ -1,8 +1,9 @@
 //! Statements that write, taken apart after their names are resolved.
 
 use datafusion::sql::sqlparser::ast::{
-    self, ConflictTarget, Expr, FromTable, MergeAction, MergeClauseKind, MergeInsertKind, OnConflictAction, OnInsert,
-    Query, SelectItem, SetExpr, SqliteOnConflict, Statement, TableObject, TableWithJoins, UpdateTableFromKind, With,
+    self, ConflictTarget, Expr, FromTable, MergeAction, MergeClauseKind, MergeInsertKind, ObjectName, OnConflictAction,
+    OnInsert, Query, SelectItem, SetExpr, SqliteOnConflict, Statement, TableObject, TableWithJoins,
+    UpdateTableFromKind, With,
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 
@@ -150,14 +151,6 @@ impl Write {
             Some(alias) => alias.alias.value.clone(),
             None => relation.1.clone(),
         };
-        let listed = !insert.columns.is_empty();
-        let columns = match listed {
-            true => {
-                let place = |name| target.place(&syntax::last_part(name)?);
-                insert.columns.iter().map(place).collect::<Result<Vec<_>>>()?
-            }
-            false => target.implied(),
-        };
         let source = match insert.source {
             None => Source::Values(vec![Vec::new()]),
             Some(query) => match *query.body {
@@ -172,9 +165,9 @@ impl Write {
                 body => Source::Query(Box::new(Query { body: Box::new(body), ..*query })),
             },
         };
-        let columns = fit_columns(columns, &source, listed)?;
+        let columns = insert_columns(&target, &insert.columns, &source)?;
         let columns = match &source {
-            Source::Query(query) if !listed => with_timestamp(&target, columns, query),
+            Source::Query(query) if insert.columns.is_empty() => with_timestamp(&target, columns, query),
             _ => columns,
         };
         refuse_generated(&target, &columns, &source)?;
@@ -339,7 +332,11 @@ impl Write {
 }
 
 /// The columns that get values; without a list, as many as there are values for.
-fn fit_columns(columns: Vec<usize>, source: &Source, listed: bool) -> Result<Vec<usize>> {
+fn insert_columns(target: &Target, listed: &[ObjectName], source: &Source) -> Result<Vec<usize>> {
+    let columns = match listed {
+        [] => target.implied(),
+        listed => listed.iter().map(|name| target.place(&syntax::last_part(name)?)).collect::<Result<Vec<_>>>()?,
+    };
     let widths: Vec<usize> = match source {
         Source::Values(rows) => rows.iter().map(Vec::len).collect(),
         // What a query gives is known when it is planned.
@@ -351,7 +348,7 @@ fn fit_columns(columns: Vec<usize>, source: &Source, listed: bool) -> Result<Vec
     }
     match () {
         () if width > columns.len() => Err(too_many()),
-        () if width < columns.len() && listed && width > 0 => Err(too_few()),
+        () if width < columns.len() && !listed.is_empty() && width > 0 => Err(too_few()),
         () => Ok(columns.into_iter().take(width).collect()),
     }
 }
@@ -487,16 +484,8 @@ fn read_clause(target: &Target, clause: ast::MergeClause) -> Result<Clause> {
             let [row] = values.rows.as_slice() else {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "INSERT of MERGE takes one list of VALUES"));
             };
-            let listed = !insert.columns.is_empty();
-            let columns = match listed {
-                true => {
-                    let place = |name| target.place(&syntax::last_part(name)?);
-                    insert.columns.iter().map(place).collect::<Result<Vec<_>>>()?
-                }
-                false => target.implied(),
-            };
             let source = Source::Values(vec![row.content.clone()]);
-            let columns = fit_columns(columns, &source, listed)?;
+            let columns = insert_columns(target, &insert.columns, &source)?;
             refuse_generated(target, &columns, &source)?;
             let given = columns.into_iter().zip(row.content.iter().cloned());
             ClauseAction::Insert(given.filter(|(_, expr)| !is_default(expr)).collect())

@@ -127,23 +127,14 @@ impl OpenRun {
 
     /// The rows of the file that may lie in `range`: whole blocks.
     pub fn rows_in(&self, range: &KeyRange) -> Range<u64> {
-        let from =
-            range.lower().partition().map_or(0, |p| self.blocks.partition_point(|block| *block.partition_max < *p));
-        let to = range
-            .upper()
-            .partition()
-            .map_or(self.blocks.len(), |p| self.blocks.partition_point(|block| *block.partition_min <= *p));
-        let Some(candidates) = self.blocks.get(from..to) else { return 0..0 };
-        let first = candidates.iter().find(|block| block.may_meet(range));
-        let last = candidates.iter().rfind(|block| block.may_meet(range));
-        match (first, last) {
-            (Some(first), Some(last)) => first.rows.start..last.rows.end,
-            _ => 0..0,
-        }
+        let mut blocks = self.blocks_in(range);
+        let Some((_, first)) = blocks.next() else { return 0..0 };
+        let last = blocks.next_back().map_or(first, |(_, block)| block);
+        first.rows.start..last.rows.end
     }
 
     /// Blocks that may hold keys of `range`, with their places among [`OpenRun::blocks`].
-    pub(super) fn blocks_in(&self, range: &KeyRange) -> impl Iterator<Item = (usize, &Block)> {
+    pub(super) fn blocks_in(&self, range: &KeyRange) -> impl DoubleEndedIterator<Item = (usize, &Block)> {
         let from =
             range.lower().partition().map_or(0, |p| self.blocks.partition_point(|block| *block.partition_max < *p));
         let to = range

@@ -1,29 +1,18 @@
-use std::env;
-use std::process;
-
 use super::*;
+use rowkey_base::testing::Scratch;
 
-/// A folder that is removed again.
-struct Folder(PathBuf);
+struct Folder(Scratch);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let folder = env::temp_dir().join(format!("rowkey-inputs-{}-{name}", process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        Self(folder)
+        Self(Scratch::new(&format!("inputs-{name}")).unwrap())
     }
 
     fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
+        let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).unwrap();
     }
 }
 
@@ -49,8 +38,8 @@ fn a_folder() {
     }
     let notes = folder.write("notes.txt", "");
     let others = ["zz/__azurite_db_blob__.json", "zz.schema.csv"].map(|name| folder.write(name, ""));
-    let inputs = find_one(&folder.0).unwrap();
-    assert_eq!(inputs.found, pages.map(|page| Input::File(folder.0.join(page))));
+    let inputs = find_one(folder.0.path()).unwrap();
+    assert_eq!(inputs.found, pages.map(|page| Input::File(folder.0.path().join(page))));
     assert_eq!((inputs.skipped, inputs.bytes_total), ([&[notes][..], &others].concat(), Some(35)));
 }
 
@@ -60,11 +49,12 @@ fn links() {
     use std::os::unix::fs::symlink;
     let folder = Folder::new("links");
     let page = folder.write("a.json", "1");
-    let (loop_, linked, dangling) = (folder.0.join("loop"), folder.0.join("linked.json"), folder.0.join("none.json"));
-    symlink(&folder.0, &loop_).unwrap();
+    let (loop_, linked, dangling) =
+        (folder.0.path().join("loop"), folder.0.path().join("linked.json"), folder.0.path().join("none.json"));
+    symlink(folder.0.path(), &loop_).unwrap();
     symlink(&page, &linked).unwrap();
-    symlink(folder.0.join("nowhere"), &dangling).unwrap();
-    let inputs = find_one(&folder.0).unwrap();
+    symlink(folder.0.path().join("nowhere"), &dangling).unwrap();
+    let inputs = find_one(folder.0.path()).unwrap();
     assert_eq!(inputs.found, [page, linked].map(Input::File));
     assert_eq!(inputs.skipped, [loop_, dangling]);
 }
@@ -74,9 +64,9 @@ fn a_glob() {
     let folder = Folder::new("glob");
     let pages = ["page-1.json", "page-2.json"].map(|page| folder.write(page, "{}"));
     folder.write("other.json", "{}");
-    let inputs = find_one(&folder.0.join("page-*.json")).unwrap();
+    let inputs = find_one(&folder.0.path().join("page-*.json")).unwrap();
     assert_eq!(inputs.found, pages.map(Input::File));
-    assert!(message([folder.0.join("*.csv")]).ends_with("*.csv: no file has a name like this"));
+    assert!(message([folder.0.path().join("*.csv")]).ends_with("*.csv: no file has a name like this"));
     // A file that is called like a pattern is that file.
     let literal = folder.write("[x].json", "{}");
     assert_eq!(find_one(&literal).unwrap().found, [Input::File(literal)]);
@@ -94,9 +84,9 @@ fn files_are_taken_whatever_their_name() {
 #[test]
 fn paths_that_name_nothing() {
     let folder = Folder::new("nothing");
-    let missing = folder.0.join("none.json");
+    let missing = folder.0.path().join("none.json");
     assert_eq!(message([&missing]), format!("{}: there is no such file or folder", missing.display()));
-    assert!(message([&folder.0]).contains("the folder holds no .json"));
+    assert!(message([folder.0.path()]).contains("the folder holds no .json"));
     assert!(message(["-", "-"]).contains("given twice"));
-    assert!(message([folder.0.join("a[")]).contains("not a glob"));
+    assert!(message([folder.0.path().join("a[")]).contains("not a glob"));
 }

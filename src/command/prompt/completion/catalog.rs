@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use futures::TryStreamExt;
 use tokio::runtime::Handle;
 
-use rowkey_model::{Cut, Interval, KeyCut, KeyRange};
+use rowkey_model::{Interval, KeyCut, KeyRange};
 use rowkey_sql::engine::Engine;
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Catalog {
         let database = Arc::clone(&self.database);
         let prefix = Interval::prefix(prefix);
         self.within_patience(async move {
-            let (mut lower, upper) = (partition_cut(prefix.lower()), partition_cut(prefix.upper()));
+            let (mut lower, upper) = (KeyCut::of_partitions(prefix.lower()), KeyCut::of_partitions(prefix.upper()));
             let mut keys = Vec::new();
             while keys.len() < KEYS_MAX
                 && let Some(range) = KeyRange::new(lower.clone(), upper.clone())
@@ -126,14 +126,5 @@ impl Catalog {
                 T::default()
             }
         }
-    }
-}
-
-fn partition_cut(cut: &Cut) -> KeyCut {
-    match cut {
-        Cut::Start => KeyCut::Start,
-        Cut::Before(partition) => KeyCut::BeforePartition(partition.clone()),
-        Cut::After(partition) => KeyCut::AfterPartition(partition.clone()),
-        Cut::End => KeyCut::End,
     }
 }

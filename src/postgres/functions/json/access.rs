@@ -7,25 +7,25 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
 use super::super::kind::Kind;
-use super::super::scalar::{Arguments, Call, Function};
+use super::super::scalar::{Arguments, Call, Function, immutable};
 use super::documents::{Built, Documents, TextLists};
 use super::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
-use super::{fits, invalid, is_path, is_text, no_operator, row};
+use super::{fits, invalid, is_path, is_text, no_operator};
 use crate::types::json::{Json, JsonKind};
 
 pub(super) static FUNCTIONS: [Function; 12] = [
-    row(JSON_GET, 2..=2, |arguments| part(arguments, "->"), get),
-    row(JSON_GET_TEXT, 2..=2, |arguments| part(arguments, "->>").map(|_| DataType::Utf8View), get),
-    row(JSON_GET_PATH, 2..=2, |arguments| at_path(arguments, "#>"), get_path),
-    row(JSON_GET_PATH_TEXT, 2..=2, |arguments| at_path(arguments, "#>>").map(|_| DataType::Utf8View), get_path),
-    row("json_extract_path", 1..=usize::MAX, |arguments| steps(arguments, Kind::Json), get_steps),
-    row("jsonb_extract_path", 1..=usize::MAX, |arguments| steps(arguments, Kind::Jsonb), get_steps),
-    row("json_extract_path_text", 1..=usize::MAX, |arguments| steps_text(arguments, Kind::Json), get_steps),
-    row("jsonb_extract_path_text", 1..=usize::MAX, |arguments| steps_text(arguments, Kind::Jsonb), get_steps),
-    row("json_array_length", 1..=1, |arguments| of_one(arguments, Kind::Json, DataType::Int32), lengths),
-    row("jsonb_array_length", 1..=1, |arguments| of_one(arguments, Kind::Jsonb, DataType::Int32), lengths),
-    row("json_typeof", 1..=1, |arguments| of_one(arguments, Kind::Json, DataType::Utf8View), kinds),
-    row("jsonb_typeof", 1..=1, |arguments| of_one(arguments, Kind::Jsonb, DataType::Utf8View), kinds),
+    immutable(JSON_GET, 2..=2, |arguments| part(arguments, "->"), get),
+    immutable(JSON_GET_TEXT, 2..=2, |arguments| part(arguments, "->>").map(|_| DataType::Utf8View), get),
+    immutable(JSON_GET_PATH, 2..=2, |arguments| at_path(arguments, "#>"), get_path),
+    immutable(JSON_GET_PATH_TEXT, 2..=2, |arguments| at_path(arguments, "#>>").map(|_| DataType::Utf8View), get_path),
+    immutable("json_extract_path", 1..=usize::MAX, |arguments| steps(arguments, Kind::Json), get_steps),
+    immutable("jsonb_extract_path", 1..=usize::MAX, |arguments| steps(arguments, Kind::Jsonb), get_steps),
+    immutable("json_extract_path_text", 1..=usize::MAX, |arguments| steps_text(arguments, Kind::Json), get_steps),
+    immutable("jsonb_extract_path_text", 1..=usize::MAX, |arguments| steps_text(arguments, Kind::Jsonb), get_steps),
+    immutable("json_array_length", 1..=1, |arguments| of_one(arguments, Kind::Json, DataType::Int32), lengths),
+    immutable("jsonb_array_length", 1..=1, |arguments| of_one(arguments, Kind::Jsonb, DataType::Int32), lengths),
+    immutable("json_typeof", 1..=1, |arguments| of_one(arguments, Kind::Json, DataType::Utf8View), kinds),
+    immutable("jsonb_typeof", 1..=1, |arguments| of_one(arguments, Kind::Jsonb, DataType::Utf8View), kinds),
 ];
 
 /// The type of what is looked into.
@@ -64,7 +64,7 @@ fn steps_text(arguments: &Arguments, kind: Kind) -> Result<DataType> {
     steps(arguments, kind).map(|_| DataType::Utf8View)
 }
 
-fn of_one(arguments: &Arguments, kind: Kind, returns: DataType) -> Result<DataType> {
+pub(super) fn of_one(arguments: &Arguments, kind: Kind, returns: DataType) -> Result<DataType> {
     if fits(arguments, 0, kind) { Ok(returns) } else { arguments.undefined() }
 }
 

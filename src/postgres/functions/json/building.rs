@@ -1,43 +1,32 @@
 //! Documents made of values: `to_json`, `json_build_object`, `json_agg` and their like.
 
 use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
-use super::super::scalar::{Arguments, Call, Function};
+use super::super::scalar::{Arguments, Call, Function, stable};
 use super::documents::Built;
-use super::writer::Writer;
 use super::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS, invalid};
-use crate::types::TextStyle;
 use crate::types::json::normalized;
-
-pub(super) static FUNCTIONS: [Function; 12] = [
-    row("to_json", 1..=1, returns_value, values),
-    row("to_jsonb", 1..=1, returns_value, values),
-    row("row_to_json", 1..=2, returns_row, values),
-    row("array_to_json", 1..=2, returns_array, values),
-    row("json_build_object", 0..=usize::MAX, returns_object, objects),
-    row("jsonb_build_object", 0..=usize::MAX, returns_object, objects),
-    row("json_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
-    row("jsonb_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
-    row(JSON_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
-    row(JSONB_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
-    row(JSON_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
-    row(JSONB_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
-];
+use crate::types::{JsonWriter, TextStyle};
 
 /// Times are written in the session's zone.
-const fn row(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Stable, returns, run }
-}
+pub(super) static FUNCTIONS: [Function; 12] = [
+    stable("to_json", 1..=1, returns_value, values),
+    stable("to_jsonb", 1..=1, returns_value, values),
+    stable("row_to_json", 1..=2, returns_row, values),
+    stable("array_to_json", 1..=2, returns_array, values),
+    stable("json_build_object", 0..=usize::MAX, returns_object, objects),
+    stable("jsonb_build_object", 0..=usize::MAX, returns_object, objects),
+    stable("json_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
+    stable("jsonb_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
+    stable(JSON_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
+    stable(JSONB_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
+    stable(JSON_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
+    stable(JSONB_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
+];
 
 fn is_jsonb(function: &str) -> bool {
     function.starts_with("jsonb") || function == "to_jsonb"
@@ -102,13 +91,17 @@ fn style(call: &Call) -> TextStyle {
     TextStyle { date_style: TextStyle::default().date_style, ..call.zone.style().clone() }
 }
 
-fn writers<'a>(call: &Call, style: &'a TextStyle) -> Result<Vec<Writer<'a>>> {
-    call.args.iter().map(|array| Writer::of(array, style)).collect()
+fn writer<'a>(array: &ArrayRef, style: &'a TextStyle) -> Result<JsonWriter<'a>> {
+    Ok(JsonWriter::of(&Field::new("", array.data_type().clone(), true), array, style)?)
+}
+
+fn writers<'a>(call: &Call, style: &'a TextStyle) -> Result<Vec<JsonWriter<'a>>> {
+    call.args.iter().map(|array| writer(array, style)).collect()
 }
 
 fn values(call: &Call) -> Result<ArrayRef> {
     let style = style(call);
-    let value = Writer::of(call.arg(0)?, &style)?;
+    let value = writer(call.arg(0)?, &style)?;
     let pretty = match call.len() {
         2 => Some(call.as_type(1, &DataType::Boolean)?.as_boolean().clone()),
         _ => None,
@@ -172,7 +165,7 @@ fn arrays(call: &Call) -> Result<ArrayRef> {
 fn collected(call: &Call) -> Result<ArrayRef> {
     let style = style(call);
     let Some(list) = call.arg(0)?.as_list_opt::<i32>() else { return made(call, |_, _| Ok(false)) };
-    let items = Writer::of(list.values(), &style)?;
+    let items = writer(list.values(), &style)?;
     let separator = if items.is_composite() { ", \n " } else { ", " };
     let offsets = list.value_offsets();
     made(call, |row, out| {
@@ -199,7 +192,7 @@ fn pairs(call: &Call) -> Result<ArrayRef> {
     let Some([keys, values]) = list.values().as_struct_opt().map(|rows| rows.columns()) else {
         return call_undefined(call);
     };
-    let (keys, values) = (Writer::of(keys, &style)?, Writer::of(values, &style)?);
+    let (keys, values) = (writer(keys, &style)?, writer(values, &style)?);
     let offsets = list.value_offsets();
     made(call, |row, out| {
         if list.is_null(row) {

@@ -10,34 +10,36 @@ use datafusion::common::Result;
 
 use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
-use super::super::scalar::{Arguments, Call, Function};
+use super::super::scalar::{Arguments, Call, Function, immutable};
+use super::access::of_one;
 use super::documents::{Built, Documents, TextLists, borrowed, jsonb, tree};
-use super::{CONCAT, CONTAINS, DELETE, fits, is_path, is_text, no_operator, row};
+use super::{CONCAT, CONTAINS, DELETE, fits, is_path, is_text, no_operator};
 use crate::types::json::{
     Json, JsonKind, Placement, Tree, concatenated, contains, removed, removed_at, removed_path, set_path,
     without_nulls, write_quoted,
 };
 
 pub(super) static FUNCTIONS: [Function; 14] = [
-    row(CONCAT, 2..=2, |arguments| of_both(arguments, DataType::LargeUtf8), concat),
-    row(CONTAINS, 2..=2, |arguments| of_both(arguments, DataType::Boolean), |call| contained(call, 0, 1)),
-    row("jsonb_contained", 2..=2, |arguments| of_both(arguments, DataType::Boolean), |call| contained(call, 1, 0)),
-    row(DELETE, 2..=2, returns_deleted, delete),
-    row("jsonb_delete_path", 2..=2, |arguments| with_path(arguments, "#-"), delete_path),
-    row("jsonb_exists", 2..=2, |arguments| has_key(arguments, is_text, "?"), exists),
-    row("jsonb_exists_any", 2..=2, |arguments| has_key(arguments, is_path, "?|"), |call| exist(call, false)),
-    row("jsonb_exists_all", 2..=2, |arguments| has_key(arguments, is_path, "?&"), |call| exist(call, true)),
-    row("jsonb_set", 3..=4, returns_set, set),
-    row("jsonb_insert", 3..=4, returns_set, set),
-    row("jsonb_set_lax", 3..=5, returns_set_lax, set_lax),
-    row("jsonb_strip_nulls", 1..=1, |arguments| of_one(arguments, Kind::Jsonb, DataType::LargeUtf8), strip),
-    row("json_strip_nulls", 1..=1, |arguments| of_one(arguments, Kind::Json, DataType::LargeBinary), strip_text),
-    row("jsonb_pretty", 1..=1, |arguments| of_one(arguments, Kind::Jsonb, DataType::Utf8View), pretty),
+    immutable(CONCAT, 2..=2, |arguments| of_both(arguments, DataType::LargeUtf8), concat),
+    immutable(CONTAINS, 2..=2, |arguments| of_both(arguments, DataType::Boolean), |call| contained(call, 0, 1)),
+    immutable(
+        "jsonb_contained",
+        2..=2,
+        |arguments| of_both(arguments, DataType::Boolean),
+        |call| contained(call, 1, 0),
+    ),
+    immutable(DELETE, 2..=2, returns_deleted, delete),
+    immutable("jsonb_delete_path", 2..=2, |arguments| with_path(arguments, "#-"), delete_path),
+    immutable("jsonb_exists", 2..=2, |arguments| has_key(arguments, is_text, "?"), exists),
+    immutable("jsonb_exists_any", 2..=2, |arguments| has_key(arguments, is_path, "?|"), |call| exist(call, false)),
+    immutable("jsonb_exists_all", 2..=2, |arguments| has_key(arguments, is_path, "?&"), |call| exist(call, true)),
+    immutable("jsonb_set", 3..=4, returns_set, set),
+    immutable("jsonb_insert", 3..=4, returns_set, set),
+    immutable("jsonb_set_lax", 3..=5, returns_set_lax, set_lax),
+    immutable("jsonb_strip_nulls", 1..=1, |arguments| of_one(arguments, Kind::Jsonb, DataType::LargeUtf8), strip),
+    immutable("json_strip_nulls", 1..=1, |arguments| of_one(arguments, Kind::Json, DataType::LargeBinary), strip_text),
+    immutable("jsonb_pretty", 1..=1, |arguments| of_one(arguments, Kind::Jsonb, DataType::Utf8View), pretty),
 ];
-
-fn of_one(arguments: &Arguments, kind: Kind, returns: DataType) -> Result<DataType> {
-    if fits(arguments, 0, kind) { Ok(returns) } else { arguments.undefined() }
-}
 
 fn of_both(arguments: &Arguments, returns: DataType) -> Result<DataType> {
     let all = (0..2).all(|place| fits(arguments, place, Kind::Jsonb));

@@ -1,8 +1,7 @@
 //! What takes a `jsonpath` is known by its name, and refused.
 
 use super::super::error::{SqlState, fail};
-use super::super::scalar::Function;
-use super::row;
+use super::super::scalar::{Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 12] = [
     refused("jsonb_path_exists"),
@@ -20,7 +19,7 @@ pub(super) static FUNCTIONS: [Function; 12] = [
 ];
 
 const fn refused(name: &'static str) -> Function {
-    row(
+    immutable(
         name,
         0..=usize::MAX,
         |arguments| {

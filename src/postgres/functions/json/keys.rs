@@ -5,24 +5,22 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringViewBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::super::kind::Kind;
-use super::super::scalar::{Call, Function};
+use super::super::scalar::{Call, Function, immutable};
 use super::documents::{jsonb, tree};
 use crate::types::json::sort_key;
 
 /// Texts in PostgreSQL's order.
-pub(in super::super) static KEY: Function = Function {
-    name: "jsonb_sort_key",
-    arity: 1..=1,
-    volatility: Volatility::Immutable,
-    returns: |arguments| match arguments.kind(0) {
+pub(in super::super) static KEY: Function = immutable(
+    "jsonb_sort_key",
+    1..=1,
+    |arguments| match arguments.kind(0) {
         Kind::Jsonb | Kind::Null => Ok(DataType::Utf8View),
         _ => arguments.undefined(),
     },
     run,
-};
+);
 
 fn run(call: &Call) -> Result<ArrayRef> {
     let documents = jsonb(call, 0)?;

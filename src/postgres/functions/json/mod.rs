@@ -14,18 +14,15 @@ mod keys;
 mod objects;
 mod refusals;
 mod sets;
-mod writer;
 
 pub(super) use groups::{by_keys, comparable};
 pub(super) use keys::KEY;
 pub(super) use refusals::{compares_texts, refuse};
 
-use std::sync::Arc;
-
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Cast, Expr, Volatility};
+use datafusion::logical_expr::{Cast, Expr};
 
 use super::error::{SqlState, fail};
 use super::kind::Kind;
@@ -77,17 +74,8 @@ pub(crate) fn jsonb_part(expr: Expr, key: Expr) -> Option<Expr> {
     Some(Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(get), vec![expr, step])))
 }
 
-const fn row(
-    name: &'static str,
-    arity: std::ops::RangeInclusive<usize>,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&super::scalar::Call) -> Result<arrow::array::ArrayRef>,
-) -> Function {
-    Function { name, arity, volatility: Volatility::Immutable, returns, run }
-}
-
 fn list_of(item: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new_list_field(item, true)))
+    DataType::new_list(item, true)
 }
 
 /// Whether an argument is, or may become, of a type.

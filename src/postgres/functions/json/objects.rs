@@ -5,14 +5,14 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
 use super::super::error::{SqlState, fail};
-use super::super::scalar::{Arguments, Call, Function};
+use super::super::scalar::{Arguments, Call, Function, immutable};
 use super::documents::{Built, TextLists};
-use super::{is_path, row};
+use super::is_path;
 use crate::types::json::{normalized, write_quoted};
 
 pub(super) static FUNCTIONS: [Function; 2] = [
-    row("json_object", 1..=2, |arguments| returns(arguments, DataType::LargeBinary), objects),
-    row("jsonb_object", 1..=2, |arguments| returns(arguments, DataType::LargeUtf8), objects),
+    immutable("json_object", 1..=2, |arguments| returns(arguments, DataType::LargeBinary), objects),
+    immutable("jsonb_object", 1..=2, |arguments| returns(arguments, DataType::LargeUtf8), objects),
 ];
 
 fn returns(arguments: &Arguments, document: DataType) -> Result<DataType> {

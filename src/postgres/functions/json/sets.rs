@@ -7,22 +7,22 @@ use arrow::datatypes::{DataType, Field, Fields};
 use datafusion::common::Result;
 
 use super::super::kind::Kind;
-use super::super::scalar::{Arguments, Call, Function};
+use super::super::scalar::{Arguments, Call, Function, immutable};
 use super::documents::{Built, Documents, Lengths};
-use super::{fits, invalid, list_of, row};
+use super::{fits, invalid, list_of};
 use crate::types::json::{Json, JsonKind};
 
 pub(super) static FUNCTIONS: [Function; 10] = [
-    row("json_array_elements", 1..=1, |arguments| of(arguments, Kind::Json, list_of), elements),
-    row("jsonb_array_elements", 1..=1, |arguments| of(arguments, Kind::Jsonb, list_of), elements),
-    row("json_array_elements_text", 1..=1, |arguments| of(arguments, Kind::Json, texts), elements),
-    row("jsonb_array_elements_text", 1..=1, |arguments| of(arguments, Kind::Jsonb, texts), elements),
-    row("json_object_keys", 1..=1, |arguments| of(arguments, Kind::Json, texts), keys),
-    row("jsonb_object_keys", 1..=1, |arguments| of(arguments, Kind::Jsonb, texts), keys),
-    row("json_each", 1..=1, |arguments| of(arguments, Kind::Json, pairs), each),
-    row("jsonb_each", 1..=1, |arguments| of(arguments, Kind::Jsonb, pairs), each),
-    row("json_each_text", 1..=1, |arguments| of(arguments, Kind::Json, text_pairs), each),
-    row("jsonb_each_text", 1..=1, |arguments| of(arguments, Kind::Jsonb, text_pairs), each),
+    immutable("json_array_elements", 1..=1, |arguments| of(arguments, Kind::Json, list_of), elements),
+    immutable("jsonb_array_elements", 1..=1, |arguments| of(arguments, Kind::Jsonb, list_of), elements),
+    immutable("json_array_elements_text", 1..=1, |arguments| of(arguments, Kind::Json, texts), elements),
+    immutable("jsonb_array_elements_text", 1..=1, |arguments| of(arguments, Kind::Jsonb, texts), elements),
+    immutable("json_object_keys", 1..=1, |arguments| of(arguments, Kind::Json, texts), keys),
+    immutable("jsonb_object_keys", 1..=1, |arguments| of(arguments, Kind::Jsonb, texts), keys),
+    immutable("json_each", 1..=1, |arguments| of(arguments, Kind::Json, pairs), each),
+    immutable("jsonb_each", 1..=1, |arguments| of(arguments, Kind::Jsonb, pairs), each),
+    immutable("json_each_text", 1..=1, |arguments| of(arguments, Kind::Json, text_pairs), each),
+    immutable("jsonb_each_text", 1..=1, |arguments| of(arguments, Kind::Jsonb, text_pairs), each),
 ];
 
 fn of(arguments: &Arguments, kind: Kind, rows: fn(DataType) -> DataType) -> Result<DataType> {

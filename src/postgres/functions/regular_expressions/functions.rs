@@ -5,9 +5,8 @@ use std::sync::Arc;
 use arrow::array::{
     Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListBuilder, StringViewArray, StringViewBuilder,
 };
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::cache::RowPatterns;
 use super::division::Span;
@@ -16,13 +15,13 @@ use super::pattern::{Matches, Pattern};
 use crate::carried::Stop;
 use crate::functions::error::{SqlState, fail};
 use crate::functions::kind::Kind;
-use crate::functions::scalar::{Arguments, Call, Function};
+use crate::functions::scalar::{Arguments, Call, Function, immutable};
 use crate::functions::value_budget::too_long;
 
 type Returned = fn(&Arguments) -> Result<DataType>;
 
 const fn function(name: &'static str, most: usize, returns: Returned, run: fn(&Call) -> Result<ArrayRef>) -> Function {
-    Function { name, arity: 2..=most, volatility: Volatility::Immutable, returns, run }
+    immutable(name, 2..=most, returns, run)
 }
 
 pub(in crate::functions) static FUNCTIONS: [Function; 7] = [
@@ -36,7 +35,7 @@ pub(in crate::functions) static FUNCTIONS: [Function; 7] = [
 ];
 
 fn list(item: DataType) -> DataType {
-    DataType::List(Arc::new(Field::new_list_field(item, true)))
+    DataType::new_list(item, true)
 }
 
 /// The type, if the first two arguments are texts, and the others texts or integers.

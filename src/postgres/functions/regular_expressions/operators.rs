@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{Expr, Like, Operator, Volatility};
+use datafusion::logical_expr::{Expr, Like, Operator};
 use regex_syntax::hir::ClassUnicode;
 
 use super::cache::RowPatterns;
@@ -15,10 +15,10 @@ use super::parser::parse;
 use super::tree::{Alternatives, Atom, Constraint, Item};
 use crate::carried::Stop;
 use crate::functions::kind::Kind;
-use crate::functions::scalar::{Arguments, Call, Function};
+use crate::functions::scalar::{Arguments, Call, Function, immutable};
 
 const fn operator(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
-    Function { name, arity: 2..=2, volatility: Volatility::Immutable, returns, run }
+    immutable(name, 2..=2, returns, run)
 }
 
 /// By PostgreSQL's names of the functions behind the operators.

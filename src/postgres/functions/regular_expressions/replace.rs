@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use super::cache::RowPatterns;
 use super::division::Span;
@@ -16,10 +15,9 @@ use crate::carried::Stop;
 use crate::functions::built_texts::Texts;
 use crate::functions::error::{SqlState, fail};
 use crate::functions::kind::Kind;
-use crate::functions::scalar::{Arguments, Call, Function};
+use crate::functions::scalar::{Arguments, Call, Function, immutable};
 
-pub(in crate::functions) static FUNCTIONS: [Function; 1] =
-    [Function { name: "regexp_replace", arity: 3..=6, volatility: Volatility::Immutable, returns, run: replaced }];
+pub(in crate::functions) static FUNCTIONS: [Function; 1] = [immutable("regexp_replace", 3..=6, returns, replaced)];
 
 /// `(text, pattern, replacement [, flags])`, or `(..., start [, n [, flags]])`.
 fn returns(arguments: &Arguments) -> Result<DataType> {

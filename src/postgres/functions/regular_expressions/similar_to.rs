@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::Volatility;
 
 use crate::functions::error::{SqlState, fail};
 use crate::functions::kind::Kind;
-use crate::functions::scalar::{Arguments, Call, Function};
+use crate::functions::scalar::{Arguments, Call, Function, immutable};
 
-pub(in crate::functions) static FUNCTIONS: [Function; 1] =
-    [Function { name: "similar_to_escape", arity: 1..=2, volatility: Volatility::Immutable, returns, run }];
+pub(in crate::functions) static FUNCTIONS: [Function; 1] = [immutable("similar_to_escape", 1..=2, returns, run)];
 
 fn returns(arguments: &Arguments) -> Result<DataType> {
     let texts = (0..arguments.types.len()).all(|place| matches!(arguments.kind(place), Kind::Text | Kind::Null));
@@ -22,16 +20,11 @@ fn returns(arguments: &Arguments) -> Result<DataType> {
 fn run(call: &Call) -> Result<ArrayRef> {
     let patterns = call.text(0)?;
     let escapes = if call.len() == 2 { Some(call.text(1)?) } else { None };
-    let mut built = StringViewBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        if patterns.is_null(row) || escapes.as_ref().is_some_and(|escapes| escapes.is_null(row)) {
-            built.append_null();
-            continue;
-        }
-        let escape = escapes.as_ref().map_or("\\", |escapes| escapes.value(row));
-        built.append_value(regular_expression(patterns.value(row), escape)?);
-    }
-    Ok(Arc::new(built.finish()))
+    let nulls = [patterns.nulls(), escapes.as_ref().and_then(|escapes| escapes.nulls())];
+    let expressions: StringViewArray = call.each(nulls, |row| {
+        regular_expression(patterns.value(row), escapes.as_ref().map_or("\\", |escapes| escapes.value(row)))
+    })?;
+    Ok(Arc::new(expressions))
 }
 
 /// The regular expression that a pattern of SIMILAR TO means: all of the text, `%` and `_` as in

@@ -170,7 +170,7 @@ pub(super) enum Returns {
 impl Returns {
     /// The field of a result, with the type's name where Arrow does not tell.
     pub(super) fn field(self, name: &str) -> Field {
-        let item = |data_type| DataType::List(Arc::new(Field::new_list_field(data_type, true)));
+        let item = |data_type| DataType::new_list(data_type, true);
         let (data_type, postgres_type) = match self {
             Self::Bool => (DataType::Boolean, None),
             Self::Int4 => (DataType::Int32, None),

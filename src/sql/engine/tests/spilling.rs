@@ -11,30 +11,9 @@ use futures::executor::block_on;
 
 use super::{import, rows};
 use crate::engine::{Engine, ImportOptions, Options};
+use rowkey_base::testing::Scratch;
 use rowkey_formats::Source;
 use rowkey_model::files::SpillFolder;
-
-/// A folder for one test, removed at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("rowkey-spilling-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir(&path).expect("a folder");
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn open(data: &Path, spill_folder: Option<PathBuf>, memory_bytes: Option<u64>) -> Engine {
     let options = Options { spill_folder, memory_bytes, target_partitions: Some(1), ..Options::default() };
@@ -129,8 +108,8 @@ const MEMORY_BYTES: u64 = 24 << 20;
 
 #[test]
 fn spilled_data_lies_in_the_data_folder_and_goes_with_the_process() {
-    let folder = Folder::new("inside");
-    let (data, spill) = (folder.path("data"), folder.path("data/tmp"));
+    let folder = Scratch::new("spilling-inside").expect("a folder");
+    let (data, spill) = (folder.path().join("data"), folder.path().join("data/tmp"));
     let engine = open(&data, None, Some(MEMORY_BYTES));
     assert!(!spilled_by_import(&engine, &spill).is_empty());
     assert!(!spilled_by_query(&engine, &spill).is_empty());
@@ -147,13 +126,13 @@ fn spilled_data_lies_in_the_data_folder_and_goes_with_the_process() {
 
 #[test]
 fn another_folder_can_be_named_and_shared() {
-    let folder = Folder::new("outside");
-    let shared = folder.path("shared");
+    let folder = Scratch::new("spilling-outside").expect("a folder");
+    let shared = folder.path().join("shared");
     let other = SpillFolder::create(&shared).expect("a folder");
     let run = other.path().join("run");
     fs::write(&run, "of a living process").expect("a file");
     fs::set_permissions(&run, fs::Permissions::from_mode(0o600)).expect("permissions");
-    for data in ["data", "more"].map(|name| folder.path(name)) {
+    for data in ["data", "more"].map(|name| folder.path().join(name)) {
         let engine = open(&data, Some(shared.clone()), Some(MEMORY_BYTES));
         for seen in [spilled_by_query(&engine, &shared), spilled_by_import(&engine, &shared)] {
             assert!(seen.contains(&run) && seen.len() > 1, "{seen:?}");
@@ -165,8 +144,8 @@ fn another_folder_can_be_named_and_shared() {
 
 #[test]
 fn what_a_killed_process_has_spilled_is_removed_at_the_start_and_nothing_else() {
-    let folder = Folder::new("leftovers");
-    let data = folder.path("data");
+    let folder = Scratch::new("spilling-leftovers").expect("a folder");
+    let data = folder.path().join("data");
     drop(open(&data, None, None));
     let left = ["tmp/rowkey-spill-4000000000-0/datafusion-x/.tmpA", "tmp/import-3/run-000001", "log/next.tmp"];
     let foreign = ["tmp/notes", "notes.tmp", "log/notes.tmp"];
@@ -187,8 +166,8 @@ fn what_a_killed_process_has_spilled_is_removed_at_the_start_and_nothing_else() 
 
 #[test]
 fn everything_in_a_data_folder_is_for_its_owner_alone() {
-    let folder = Folder::new("modes");
-    let data = folder.path("data");
+    let folder = Scratch::new("spilling-modes").expect("a folder");
+    let data = folder.path().join("data");
     let engine = open(&data, None, None);
     import(&engine, "People", "{\"PartitionKey\":\"p\",\"RowKey\":\"r\",\"V\":1}\n", 4000).expect("imports");
     let mut session = engine.own_session().expect("a session");

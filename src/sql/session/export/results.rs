@@ -83,11 +83,11 @@ pub(crate) async fn write_rows(
             let style = TextStyle { date_style: iso, ..TextStyle::clone(style) };
             let lines = JsonLines::of(&columns, &style)?;
             let mut output = LineOutput::open(target)?;
-            let mut out = Vec::new();
+            let mut out = String::new();
             while let Some(batch) = rows.next(BATCH_ROWS_MAX).await? {
                 out.clear();
                 lines.push(&batch, &mut out)?;
-                output.put(&out)?;
+                output.put(out.as_bytes())?;
                 progress.add(batch.num_rows() as u64);
                 tokio::task::yield_now().await;
             }

@@ -127,11 +127,8 @@ fn expected(written: &Written, sequence: u64) -> Vec<(String, i64)> {
 #[test]
 fn generated_writes_are_seen_the_same_whenever_generations_are_sealed() {
     for seed in 1..=20u64 {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let mut roll = move |sides: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % sides
-        };
+        let mut dice = Dice(seed);
+        let mut roll = |sides: u64| dice.next_u64() % sides;
         let mut delta = TableDelta::new();
         let mut history: Written = Vec::new();
         // Many keys, so that small and large layers meet.

@@ -5,15 +5,14 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field};
 use bytes::BytesMut;
-use datafusion::common::Result;
 
-use super::super::error::{SqlState, fail};
-use super::super::kind::Kind;
-use crate::types::json::write_quoted;
-use crate::types::{ColumnEncoder, Format, TextStyle};
+use super::json::write_quoted;
+use super::{ColumnEncoder, Error, Format, SqlState, TextStyle, type_of};
+
+type Result<T> = std::result::Result<T, Error>;
 
 /// Writes the values of one column.
-pub(super) enum Writer<'a> {
+pub enum JsonWriter<'a> {
     Null,
     Bool(BooleanArray),
     Json(LargeBinaryArray),
@@ -28,30 +27,27 @@ pub(super) enum Writer<'a> {
     },
     List {
         list: ListArray,
-        items: Box<Writer<'a>>,
+        items: Box<JsonWriter<'a>>,
     },
     Row {
         rows: StructArray,
-        members: Vec<(String, Writer<'a>)>,
+        members: Vec<(String, JsonWriter<'a>)>,
     },
 }
 
-impl<'a> Writer<'a> {
+impl<'a> JsonWriter<'a> {
     /// Times are as in ISO 8601, whatever the session's style: `style` has that of dates.
-    pub(super) fn of(array: &ArrayRef, style: &'a TextStyle) -> Result<Self> {
-        let texts = || {
-            let field = Field::new("", array.data_type().clone(), true);
-            ColumnEncoder::new(&field, array, Format::Text, style)
-        };
+    pub fn of(field: &Field, array: &ArrayRef, style: &'a TextStyle) -> Result<Self> {
+        let texts = || ColumnEncoder::new(field, array, Format::Text, style);
         Ok(match array.data_type() {
             DataType::Null => Self::Null,
             DataType::Boolean => Self::Bool(array.as_boolean().clone()),
             DataType::LargeBinary => Self::Json(array.as_binary::<i64>().clone()),
             DataType::LargeUtf8 => Self::Jsonb(array.as_string::<i64>().clone()),
             DataType::Timestamp(_, zone) => Self::Moment { texts: texts()?, zoned: zone.is_some() },
-            DataType::List(_) => {
+            DataType::List(item) => {
                 let list = array.as_list::<i32>().clone();
-                let items = Box::new(Self::of(list.values(), style)?);
+                let items = Box::new(Self::of(item, list.values(), style)?);
                 Self::List { list, items }
             }
             DataType::Struct(fields) => {
@@ -59,13 +55,13 @@ impl<'a> Writer<'a> {
                 let members = fields.iter().zip(rows.columns()).map(|(field, column)| {
                     let mut name = String::new();
                     write_quoted(field.name(), &mut name);
-                    Ok((name, Self::of(column, style)?))
+                    Ok((name, Self::of(field, column, style)?))
                 });
                 let members = members.collect::<Result<_>>()?;
                 Self::Row { rows, members }
             }
-            data_type => match Kind::of(data_type) {
-                kind if kind.is_number() => Self::Number(texts()?),
+            _ => match type_of(field).map(|ty| ty.name) {
+                Some("int2" | "int4" | "int8" | "float4" | "float8" | "numeric") => Self::Number(texts()?),
                 _ => Self::Text(texts()?),
             },
         })
@@ -84,18 +80,18 @@ impl<'a> Writer<'a> {
     }
 
     /// Whether values are arrays or rows, which `json_agg` writes in lines of their own.
-    pub(super) fn is_composite(&self) -> bool {
+    pub fn is_composite(&self) -> bool {
         matches!(self, Self::List { .. } | Self::Row { .. })
     }
 
     /// The value of a row, NULL as null.
-    pub(super) fn write(&self, row: usize, out: &mut String) -> Result<()> {
+    pub fn write(&self, row: usize, out: &mut String) -> Result<()> {
         self.write_lines(row, false, out)
     }
 
     /// As [`Self::write`]; parts of an array or a row begin with a line end if they are to be
     /// pretty.
-    pub(super) fn write_lines(&self, row: usize, pretty: bool, out: &mut String) -> Result<()> {
+    pub fn write_lines(&self, row: usize, pretty: bool, out: &mut String) -> Result<()> {
         if self.is_null(row) {
             out.push_str("null");
             return Ok(());
@@ -107,7 +103,10 @@ impl<'a> Writer<'a> {
             Self::Bool(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
             Self::Json(array) => match std::str::from_utf8(array.value(row)) {
                 Ok(text) => out.push_str(text),
-                Err(_) => return fail(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json"),
+                Err(_) => {
+                    let message = "invalid input syntax for type json";
+                    return Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message));
+                }
             },
             Self::Jsonb(array) => out.push_str(array.value(row)),
             Self::Number(texts) => {
@@ -150,7 +149,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The value of a row as a key of an object.
-    pub(super) fn write_key(&self, row: usize, out: &mut String) -> Result<()> {
+    pub fn write_key(&self, row: usize, out: &mut String) -> Result<()> {
         let mut buffer = BytesMut::new();
         match self {
             Self::Bool(array) => write_quoted(if array.value(row) { "true" } else { "false" }, out),
@@ -160,14 +159,14 @@ impl<'a> Writer<'a> {
             Self::Moment { .. } => self.write(row, out)?,
             _ => {
                 let message = "key value must be scalar, not array, composite, or json";
-                return fail(SqlState::INVALID_PARAMETER_VALUE, message);
+                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
             }
         }
         Ok(())
     }
 
     /// Whether the value of a row is NULL.
-    pub(super) fn has(&self, row: usize) -> bool {
+    pub fn has(&self, row: usize) -> bool {
         !self.is_null(row)
     }
 }
