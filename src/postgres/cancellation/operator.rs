@@ -14,6 +14,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::Stream;
 use tokio::time::Instant;
 
+use super::repartition::LISTS_DIVISOR;
 use super::row_bytes::{compacted, rows_within, shown_bytes_of, with_few_buffers};
 use super::token::CancellationToken;
 use crate::functions::ValueBudget;
@@ -27,6 +28,8 @@ const TIME_SLICE: Duration = Duration::from_millis(5);
 #[derive(Debug, Clone, Copy)]
 enum Cut {
     Rows(usize),
+    /// As many as operators gather where rows have lists.
+    Gathered,
     /// As many as show no more bytes than the values of a batch may have, in buffers of their own.
     Bytes,
 }
@@ -49,6 +52,14 @@ pub(super) fn checked_in_slices(
     token: &Arc<CancellationToken>,
 ) -> Arc<dyn ExecutionPlan> {
     PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Rows(rows_max) })
+}
+
+/// Cuts batches into as few rows as operators gather where rows have lists.
+pub(super) fn in_gathered_slices(
+    input: Arc<dyn ExecutionPlan>,
+    token: &Arc<CancellationToken>,
+) -> Arc<dyn ExecutionPlan> {
+    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Gathered })
 }
 
 /// Cuts batches whose rows show more bytes than a batch may have, for operators that repeat long
@@ -98,6 +109,7 @@ impl CancellableStream {
     fn cut(&mut self, batch: RecordBatch, is_rest: bool) -> Result<RecordBatch> {
         let rows = match self.cut {
             Cut::Rows(most) => batch.num_rows().min(most),
+            Cut::Gathered => batch.num_rows().min((self.budget.gathered_rows() / LISTS_DIVISOR).max(1)),
             Cut::Bytes => rows_within(&batch, self.budget.batch_bytes()),
         };
         if let Cut::Bytes = self.cut
@@ -107,14 +119,14 @@ impl CancellableStream {
         }
         if rows == batch.num_rows() && !is_rest {
             return match self.cut {
-                Cut::Rows(_) => Ok(batch),
+                Cut::Rows(_) | Cut::Gathered => Ok(batch),
                 Cut::Bytes => with_few_buffers(batch),
             };
         }
         self.pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
         let piece = batch.slice(0, rows);
         match self.cut {
-            Cut::Rows(_) => Ok(piece),
+            Cut::Rows(_) | Cut::Gathered => Ok(piece),
             Cut::Bytes => compacted(&piece),
         }
     }

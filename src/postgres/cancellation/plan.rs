@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::{DataType, Schema};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{
     CrossJoinExec, HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder, SortMergeJoinExec,
 };
+use datafusion::physical_plan::limit::LocalLimitExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
@@ -22,11 +24,16 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use super::expression::CancellableExpr;
 use super::growth::Growth;
 use super::large_operands::over_columns;
-use super::operator::{checked, checked_in_pieces, checked_in_slices};
+use super::operator::{checked, checked_in_pieces, checked_in_slices, in_gathered_slices};
 use super::projection::LargeProjectionExec;
-use super::repartition::repartitioned;
-use super::small_batches::with_small_batches;
+use super::repartition::{LISTS_DIVISOR, repartitioned};
+use super::small_batches::{Gathered, gathering, with_small_batches};
 use super::token::CancellationToken;
+
+/// Rows that an aggregate makes of a batch by its grouping sets, about.
+const SET_ROWS_MAX: usize = 65_536;
+/// Most keys of a sort that keeps the first rows only.
+const TOP_KEYS_MAX: usize = 16;
 
 /// The same plan with checks for cancellation: to be executed, not to be displayed. `rows_max`:
 /// how many rows its scans make a batch at most, if fewer than the session has.
@@ -52,7 +59,9 @@ pub fn cancellable(
         if let Some(repartition) = plan.downcast_ref::<RepartitionExec>() {
             return repartitioned(repartition, gathered_max < usize::MAX).map(Transformed::yes);
         }
-        Ok(match (repeats_values(&plan), needs_checks(&plan)) {
+        let (repeats, needs) = (repeats_values(&plan), needs_checks(&plan));
+        let plan = bounded(plan, token)?;
+        Ok(match (repeats, needs) {
             (true, _) => Transformed::yes(checked_in_pieces(plan, token)),
             (false, true) => Transformed::yes(checked(plan, token)),
             (false, false) => Transformed::no(plan),
@@ -79,6 +88,52 @@ fn in_few_rows(
     let inputs = plan.children().into_iter();
     let slices = inputs.map(|input| checked_in_slices(Arc::clone(input), growth.rows_gathered(), token)).collect();
     replace_children_if_necessary(plan, slices)
+}
+
+/// An operator whose work for one batch, or for one row, would be far more than the batch.
+fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Result<Arc<dyn ExecutionPlan>> {
+    if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        // Each row is in as many groups as there are grouping sets.
+        let sets = aggregate.group_expr().groups().len();
+        return match SET_ROWS_MAX / sets.max(1) {
+            rows if sets > 1 && *aggregate.mode() != AggregateMode::Final => {
+                let input = checked_in_slices(Arc::clone(aggregate.input()), rows.max(1), token);
+                replace_children_if_necessary(plan, vec![input])
+            }
+            _ => Ok(plan),
+        };
+    }
+    if let Some(sort) = plan.downcast_ref::<SortExec>()
+        && let Some(fetch) = sort.fetch()
+        && sort.expr().len() > TOP_KEYS_MAX
+    {
+        // The condition that the first rows so far make of each key and all before it would be
+        // evaluated again and again.
+        let sort = Arc::new(sort.with_fetch(None));
+        return Ok(Arc::new(LocalLimitExec::new(sort, fetch)));
+    }
+    let repeats_rows = plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>();
+    if (repeats_rows || plan.is::<HashJoinExec>() || plan.is::<SortMergeJoinExec>()) && copies_values(&plan.schema()) {
+        let plan = match plan.children().as_slice() {
+            // All pairs of one row and a batch are made at once.
+            [one, others] if repeats_rows => {
+                let (one, others) = (Arc::clone(one), in_gathered_slices(Arc::clone(others), token));
+                replace_children_if_necessary(plan, vec![one, others])?
+            }
+            _ => plan,
+        };
+        return gathering(plan, Gathered::WideRows { divisor: LISTS_DIVISOR });
+    }
+    Ok(plan)
+}
+
+/// Whether rows have values that are copied wherever they are repeated, and may be long: views are
+/// not.
+fn copies_values(schema: &Schema) -> bool {
+    schema.fields().iter().any(|field| {
+        let data_type = field.data_type();
+        data_type.is_nested() || matches!(data_type, DataType::LargeUtf8 | DataType::LargeBinary)
+    })
 }
 
 /// Operators that show a value of their input, or a constant, in many rows, or gather many in one.

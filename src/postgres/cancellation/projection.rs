@@ -21,7 +21,7 @@ use futures::{Stream, StreamExt};
 
 use super::growth::Growth;
 use super::token::CancellationToken;
-use crate::functions::{ValueBudget, is_batch_too_large};
+use crate::functions::{ValueBudget, is_batch_too_large, shown_bytes};
 
 /// After each batch, this part of its rows is tried in addition.
 const ROWS_GROW_BY: usize = 16;
@@ -161,7 +161,13 @@ impl LargeRows {
 
     fn values(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        let columns = self.exprs.iter().map(|expr| self.column(expr.evaluate(batch)?, rows)).collect::<Result<_>>()?;
+        let (mut columns, mut bytes) = (Vec::with_capacity(self.exprs.len()), 0);
+        for expr in &self.exprs {
+            let column = self.column(expr.evaluate(batch)?, rows)?;
+            bytes += shown_bytes(&column);
+            self.budget.rows(rows, bytes)?;
+            columns.push(column);
+        }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
     }

@@ -18,9 +18,9 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitio
 use super::small_batches::{Gathered, gathering};
 use crate::pass_through::{PassThrough, PassThroughExec};
 
-/// How many times fewer rows repartitioning gathers where they have lists than where they have
-/// texts: lists of a partial aggregate that ran out of memory take megabytes each.
-const LISTS_DIVISOR: usize = 32;
+/// How many times fewer rows repartitioning and joins gather where they have lists than where they
+/// have texts: lists of a partial aggregate that ran out of memory take megabytes each.
+pub(super) const LISTS_DIVISOR: usize = 32;
 
 /// The same repartitioning, one for each input, which gathers few rows where they may be wide, and
 /// none where they are.

@@ -41,6 +41,9 @@ const OF_ANY_TYPE: [&str; 5] = ["lag", "lead", "first_value", "last_value", "nth
 /// Below so many nodes columns are taken for computed ones.
 const STORED_LEVELS_MAX: usize = 16;
 
+/// Longer arrays of constants are searched as they are.
+const LISTED_ITEMS_MAX: usize = 100_000;
+
 /// Goes before `type_coercion`, which brings times to nanoseconds and integers to whatever holds
 /// both.
 ///
@@ -337,10 +340,10 @@ fn narrow_series(expr: Expr, resolver: &Resolver) -> Result<Expr> {
     Ok(expr)
 }
 
-/// `x = ANY (array)` of columns as PostgreSQL answers it beside items that are NULL.
+/// `x = ANY (array)` of what is no constant as PostgreSQL answers it beside items that are NULL, and
+/// of constants that are too long for a list of expressions.
 fn with_unknown_items(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
-    let of_columns = function.args.first().is_some_and(|array| !array.column_refs().is_empty());
-    if function.func.name() != array_items::HAS.name || !of_columns {
+    if function.func.name() != array_items::HAS.name || !function.args.first().is_some_and(is_no_list) {
         return function;
     }
     let own = ScalarFunction::new_udf(Scalar::udf(&array_items::HAS), function.args.clone());
@@ -348,6 +351,17 @@ fn with_unknown_items(function: ScalarFunction, resolver: &Resolver) -> ScalarFu
         Ok(_) => own,
         Err(_) => function,
     }
+}
+
+fn is_no_list(array: &Expr) -> bool {
+    match array {
+        Expr::Literal(ScalarValue::List(list), _) => list.values().len() > LISTED_ITEMS_MAX,
+        array => !array.column_refs().is_empty() || array.exists(|part| Ok(is_scalar_subquery(part))).unwrap_or(true),
+    }
+}
+
+fn is_scalar_subquery(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarSubquery(_))
 }
 
 /// What DataFusion counts in unsigned numbers is an integer to PostgreSQL.

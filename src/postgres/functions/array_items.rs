@@ -2,15 +2,17 @@
 //! NULL is an item like others, which is equal to itself.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanBuilder, DynComparator, ListArray, ListBuilder, PrimitiveBuilder, UInt64Array,
-    make_comparator,
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, DynComparator, ListArray, ListBuilder, PrimitiveBuilder,
+    UInt64Array, make_comparator, new_null_array,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{SortOptions, interleave, take};
 use arrow::datatypes::{DataType, FieldRef, Int32Type};
+use arrow::row::{Row, RowConverter, SortField};
 use datafusion::common::Result;
 
 use super::cast::cast_array;
@@ -18,6 +20,7 @@ use super::common_type::common_type;
 use super::error::{SqlState, fail};
 use super::keys;
 use super::scalar::{Arguments, Call, Function, immutable};
+use super::value_budget::Reserved;
 use crate::carried::Stop;
 
 pub(super) static FUNCTIONS: [Function; 11] = [
@@ -49,8 +52,9 @@ pub(super) static FUNCTIONS: [Function; 11] = [
     immutable("trim_array", 2..=2, |asked| list_of(asked, &[0], &[]), trimmed),
 ];
 
-/// `x = ANY (array)` of arrays that are not constant: in place of DataFusion's function of the
-/// name, which takes a NULL item for one that is not equal. Those of constants become lists.
+/// `x = ANY (array)` of arrays that are not constant, or long: in place of DataFusion's function of
+/// the name, which takes a NULL item for one that is not equal, and has an array of a subquery once
+/// for each row. Other constants become lists.
 pub(super) static HAS: Function =
     immutable("array_has", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| DataType::Boolean), has);
 
@@ -140,9 +144,14 @@ fn comparator(items: &ArrayRef, values: &ArrayRef) -> Result<DynComparator> {
     Ok(make_comparator(&keys::of_array(items)?, &keys::of_array(values)?, SortOptions::default())?)
 }
 
+/// What an item takes that has no width of its own, without its text.
+const VIEW_BYTES: usize = 16;
+
 /// The items of arrays that are made: each is one of several arrays at a place.
 struct Built {
     items: Vec<(usize, usize)>,
+    reserved: Reserved,
+    item_bytes: usize,
     /// How many of them are in rows that have ended.
     ended: usize,
     lengths: Vec<usize>,
@@ -153,6 +162,8 @@ impl Built {
     fn new(call: &Call) -> Self {
         Self {
             items: Vec::new(),
+            reserved: call.reserve(),
+            item_bytes: item_of(call.returns).and_then(|item| item.data_type().primitive_width()).unwrap_or(VIEW_BYTES),
             ended: 0,
             lengths: Vec::with_capacity(call.rows),
             valid: Vec::with_capacity(call.rows),
@@ -160,11 +171,11 @@ impl Built {
     }
 
     /// Ends a row, whose items were added.
-    fn end(&mut self, call: &Call, valid: bool) -> Result<()> {
+    fn end(&mut self, valid: bool) -> Result<()> {
         let length = self.items.len() - std::mem::replace(&mut self.ended, self.items.len());
         self.lengths.push(length);
         self.valid.push(valid);
-        call.budget.reserve(1, 0).value(length * size_of::<(usize, usize)>())
+        self.reserved.value(length * self.item_bytes)
     }
 
     fn finish(self, item: &DataType, sources: &[&ArrayRef]) -> Result<ArrayRef> {
@@ -211,7 +222,7 @@ fn joined(call: &Call, join: Join) -> Result<ArrayRef> {
         for row in 0..call.rows {
             built.items.extend(places(&first, row).map(|place| (0, place)));
             built.items.extend(places(&second, row).map(|place| (1, place)));
-            built.end(call, first.is_valid(row) || second.is_valid(row))?;
+            built.end(first.is_valid(row) || second.is_valid(row))?;
         }
         return built.finish(&wanted, &[first.values(), second.values()]);
     }
@@ -224,7 +235,7 @@ fn joined(call: &Call, join: Join) -> Result<ArrayRef> {
         if join == Join::Append {
             built.items.push((1, row));
         }
-        built.end(call, true)?;
+        built.end(true)?;
     }
     built.finish(&wanted, &[first.values(), &item])
 }
@@ -237,7 +248,7 @@ fn removed(call: &Call) -> Result<ArrayRef> {
     for row in 0..call.rows {
         let others = places(&lists, row).filter(|place| compare(*place, row) != Ordering::Equal);
         built.items.extend(others.map(|place| (0, place)));
-        built.end(call, lists.is_valid(row))?;
+        built.end(lists.is_valid(row))?;
     }
     built.finish(&wanted, &[lists.values()])
 }
@@ -250,7 +261,7 @@ fn replaced(call: &Call) -> Result<ArrayRef> {
     for row in 0..call.rows {
         let replace = |place| if compare(place, row) == Ordering::Equal { (1, row) } else { (0, place) };
         built.items.extend(places(&lists, row).map(replace));
-        built.end(call, lists.is_valid(row))?;
+        built.end(lists.is_valid(row))?;
     }
     built.finish(&wanted, &[lists.values(), &by])
 }
@@ -274,7 +285,7 @@ fn trimmed(call: &Call) -> Result<ArrayRef> {
     let mut built = Built::new(call);
     for row in 0..call.rows {
         if lists.is_null(row) || counts.is_null(row) {
-            built.end(call, false)?;
+            built.end(false)?;
             continue;
         }
         let places = places(&lists, row);
@@ -285,7 +296,7 @@ fn trimmed(call: &Call) -> Result<ArrayRef> {
                 return fail(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
             }
         }
-        built.end(call, true)?;
+        built.end(true)?;
     }
     built.finish(&wanted, &[lists.values()])
 }
@@ -346,7 +357,7 @@ fn sliced(call: &Call) -> Result<ArrayRef> {
             let items = places(&lists, row).zip(1_i64..).filter(|(_, place)| (from..=to).contains(place));
             built.items.extend(items.map(|(place, _)| (0, place)));
         }
-        built.end(call, valid)?;
+        built.end(valid)?;
     }
     built.finish(&wanted, &[lists.values()])
 }
@@ -354,6 +365,9 @@ fn sliced(call: &Call) -> Result<ArrayRef> {
 fn has(call: &Call) -> Result<ArrayRef> {
     let wanted = items_type(call, &[0], &[1])?;
     let (lists, item) = (lists(call, 0, &wanted)?, item(call, 1, &wanted)?);
+    if lists.len() == 1 && call.rows > 1 {
+        return one_has(&lists, &item);
+    }
     let compare = comparator(lists.values(), &item)?;
     let mut values = BooleanBuilder::with_capacity(call.rows);
     for row in 0..call.rows {
@@ -369,4 +383,27 @@ fn has(call: &Call) -> Result<ArrayRef> {
         }
     }
     Ok(Arc::new(values.finish()))
+}
+
+/// The same of one array, whose items are hashed.
+fn one_has(lists: &ListArray, item: &ArrayRef) -> Result<ArrayRef> {
+    if lists.is_null(0) {
+        return Ok(new_null_array(&DataType::Boolean, item.len()));
+    }
+    let items = keys::of_array(&lists.value(0))?;
+    let item = keys::of_array(item)?;
+    if items.is_empty() {
+        return Ok(Arc::new(BooleanArray::from(vec![false; item.len()])));
+    }
+    let converter = RowConverter::new(vec![SortField::new(items.data_type().clone())])?;
+    let (known, asked) =
+        (converter.convert_columns(&[Arc::clone(&items)])?, converter.convert_columns(&[Arc::clone(&item)])?);
+    let known: HashSet<Row> = (0..items.len()).filter(|at| items.is_valid(*at)).map(|at| known.row(at)).collect();
+    let otherwise = (items.null_count() == 0).then_some(false);
+    let of_row = |row| match item.is_valid(row) {
+        true if known.contains(&asked.row(row)) => Some(true),
+        true => otherwise,
+        false => None,
+    };
+    Ok(Arc::new((0..item.len()).map(of_row).collect::<BooleanArray>()))
 }

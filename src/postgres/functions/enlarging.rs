@@ -2,13 +2,17 @@
 
 /// Functions whose values may be much larger than their arguments: operators take few rows at a
 /// time where they find one.
-pub(crate) const ENLARGING: [&str; 22] = [
+pub(crate) const ENLARGING: [&str; 26] = [
     "repeat",
     "lpad",
     "rpad",
     "replace",
     "regexp_replace",
     "array_to_string",
+    "array_append",
+    "array_prepend",
+    "array_cat",
+    "generate_series",
     "string_to_array",
     "regexp_split_to_array",
     "format",

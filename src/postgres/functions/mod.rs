@@ -64,6 +64,7 @@ mod resolution;
 mod row_in;
 mod scalar;
 mod series;
+mod series_array;
 mod statistics;
 mod stored_types;
 mod strings;

@@ -2,7 +2,6 @@
 
 use arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, GetFieldAccess, Operator};
 use datafusion::sql::sqlparser::ast::BinaryOperator;
@@ -13,7 +12,7 @@ use super::error::{SqlState, fail};
 use super::json;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, call, is_comparison};
-use super::scalar::{Scalar, type_of};
+use super::scalar::type_of;
 use super::system::is_vector;
 use super::{array_items, datetime_fields, text};
 
@@ -173,11 +172,16 @@ impl ExprPlanner for PostgresOperators {
         })
     }
 
+    fn plan_position(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        Ok(match text::FUNCTIONS.iter().find(|function| function.name == "strpos") {
+            Some(function) => PlannerResult::Planned(call(function, args)),
+            None => PlannerResult::Original(args),
+        })
+    }
+
     fn plan_substring(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
         Ok(match text::FUNCTIONS.iter().find(|function| function.name == "substring") {
-            Some(function) => {
-                PlannerResult::Planned(Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args)))
-            }
+            Some(function) => PlannerResult::Planned(call(function, args)),
             None => PlannerResult::Original(args),
         })
     }

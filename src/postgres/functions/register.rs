@@ -16,6 +16,7 @@ use super::min_max::MinMax;
 use super::ordered_set::OrderedSet;
 use super::planner::PostgresOperators;
 use super::scalar::Scalar;
+use super::series_array::SeriesArray;
 use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
@@ -89,6 +90,8 @@ pub(super) fn register_fusing(
     for function in functions(clock) {
         register_in_place(&mut state, function)?;
     }
+    let inner = FunctionRegistry::udf(&state, series::NAME)?;
+    register_in_place(&mut state, SeriesArray::over(inner))?;
     for name in ["min", "max"] {
         let inner = FunctionRegistry::udaf(&state, name)?;
         state.register_udaf(Arc::new(MinMax::over(inner)))?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringViewArray};
 use arrow::buffer::NullBuffer;
-use arrow::compute::cast;
+use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
@@ -17,12 +17,14 @@ use datafusion::logical_expr::{
 };
 
 use super::abbreviated::{in_full, known_type};
+use super::array_items::HAS;
 use super::cast;
 use super::collecting::held_bytes;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::value_budget::{Reserved, ValueBudget};
 use super::zone::Zone;
+use crate::carried::Stop;
 
 /// What `||` of texts becomes: PostgreSQL's name for it.
 pub(super) const CONCATENATED: &str = "textcat";
@@ -361,24 +363,59 @@ pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
     expr.get_type(schema)
 }
 
-/// Runs a function: once where all arguments are constant.
+/// Runs a function: once where all arguments are constant, and over few rows at a time where arrays
+/// that are constant are to stand in every row.
 pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let constant = function.volatility != Volatility::Volatile
         && args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
     let rows = if constant { 1 } else { args.number_rows };
-    let arrays = args.args.iter().map(|arg| arg.to_array(rows)).collect::<Result<Vec<_>>>()?;
-    let call = Call {
-        function: function.name,
-        args: arrays,
-        rows,
-        zone: Zone::of(&args.config_options)?,
-        budget: ValueBudget::of(&args.config_options),
-        options: &args.config_options,
-        returns: args.return_field.data_type(),
+    let zone = Zone::of(&args.config_options)?;
+    let budget = ValueBudget::of(&args.config_options);
+    let over = |from: usize, rows: usize| {
+        let array = |(place, arg): (usize, &ColumnarValue)| match arg {
+            ColumnarValue::Array(array) => Ok(array.slice(from, rows)),
+            ColumnarValue::Scalar(value) if takes_once(function, place) => value.to_array_of_size(1),
+            ColumnarValue::Scalar(value) => value.to_array_of_size(rows),
+        };
+        let call = Call {
+            function: function.name,
+            args: args.args.iter().enumerate().map(array).collect::<Result<_>>()?,
+            rows,
+            zone: zone.clone(),
+            budget,
+            options: &args.config_options,
+            returns: args.return_field.data_type(),
+        };
+        call.done((function.run)(&call)?)
     };
-    let array = call.done((function.run)(&call)?)?;
+    let rows_at_once = budget.batch_bytes() / repeated_bytes(function, args).max(1);
+    if rows > rows_at_once.max(1) {
+        let stop = Stop::of(&args.config_options);
+        let mut parts = Vec::new();
+        for from in (0..rows).step_by(rows_at_once.max(1)) {
+            stop.check()?;
+            parts.push(over(from, (rows - from).min(rows_at_once.max(1)))?);
+        }
+        let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
+        return Ok(ColumnarValue::Array(concat(&parts)?));
+    }
+    let array = over(0, rows)?;
     if constant {
         return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?));
     }
     Ok(ColumnarValue::Array(array))
+}
+
+/// Whether a constant argument is given once, not in each row.
+fn takes_once(function: &Function, place: usize) -> bool {
+    function.name == HAS.name && place == 0
+}
+
+/// What arrays that are constant take in each row, in bytes.
+fn repeated_bytes(function: &Function, args: &ScalarFunctionArgs) -> usize {
+    let bytes = args.args.iter().enumerate().map(|(place, arg)| match arg {
+        ColumnarValue::Scalar(value @ ScalarValue::List(_)) if !takes_once(function, place) => value.size(),
+        _ => 0,
+    });
+    bytes.sum()
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, Int32Array, StringViewBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
@@ -13,7 +13,14 @@ use super::kind::Kind;
 use super::regular_expressions::{RowPatterns, first_part, regular_expression};
 use super::scalar::{Arguments, Call, Function, immutable, stable};
 
-pub(super) static FUNCTIONS: [Function; 4] = [
+/// Between two longer texts a call asks whether its statement is to stop.
+const LONG_TEXT_BYTES: usize = 1 << 16;
+/// Longest argument of `levenshtein`, in characters, as in PostgreSQL's fuzzystrmatch.
+const LEVENSHTEIN_CHARS_MAX: usize = 255;
+
+pub(super) static FUNCTIONS: [Function; 6] = [
+    immutable("strpos", 2..=2, returns_number_of_texts, run_strpos),
+    immutable("levenshtein", 2..=2, returns_number_of_texts, run_levenshtein),
     immutable("substring", 2..=3, returns_substring, run_substring),
     immutable("substr", 2..=3, returns_substring, run_substring),
     stable("to_char", 2..=2, |_| Ok(DataType::Utf8View), super::to_char::run),
@@ -26,6 +33,42 @@ fn returns_substring(arguments: &Arguments) -> Result<DataType> {
         Kind::Text | Kind::Null => Ok(DataType::Utf8View),
         _ => arguments.undefined(),
     }
+}
+
+fn returns_number_of_texts(arguments: &Arguments) -> Result<DataType> {
+    match (arguments.kind(0), arguments.kind(1)) {
+        (Kind::Text | Kind::Null, Kind::Text | Kind::Null) => Ok(DataType::Int32),
+        _ => arguments.undefined(),
+    }
+}
+
+/// Where a text begins in another one, in characters from 1; 0 where it is not.
+fn run_strpos(call: &Call) -> Result<ArrayRef> {
+    let (texts, parts) = (call.text(0)?, call.text(1)?);
+    let stop = Stop::of(call.options);
+    let places: Int32Array = call.each([texts.nulls(), parts.nulls()], |row| {
+        let (text, part) = (texts.value(row), parts.value(row));
+        if text.len() > LONG_TEXT_BYTES {
+            stop.check()?;
+        }
+        // Linear, whatever the texts are.
+        let place = text.find(part).map_or(0, |at| 1 + text[..at].chars().count());
+        Ok(i32::try_from(place).unwrap_or(i32::MAX))
+    })?;
+    Ok(Arc::new(places))
+}
+
+fn run_levenshtein(call: &Call) -> Result<ArrayRef> {
+    let (texts, others) = (call.text(0)?, call.text(1)?);
+    let distances: Int32Array = call.each([texts.nulls(), others.nulls()], |row| {
+        let (text, other) = (texts.value(row), others.value(row));
+        if text.chars().count().max(other.chars().count()) > LEVENSHTEIN_CHARS_MAX {
+            let message = format!("levenshtein argument exceeds maximum length of {LEVENSHTEIN_CHARS_MAX} characters");
+            return fail(SqlState::INVALID_PARAMETER_VALUE, message);
+        }
+        Ok(i32::try_from(strsim::levenshtein(text, other)).unwrap_or(i32::MAX))
+    })?;
+    Ok(Arc::new(distances))
 }
 
 /// `substring(text, from [, count])` in characters from 1, or what a pattern matches, or its first

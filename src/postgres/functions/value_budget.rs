@@ -89,6 +89,18 @@ impl ValueBudget {
         fail(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("a row of {bytes} bytes, a row has at most {most}"))
     }
 
+    /// The same for several rows, where fewer would fit.
+    ///
+    /// # Errors
+    /// `BATCH_TOO_LARGE`; for one row as for [`Self::row`].
+    pub(crate) fn rows(self, rows: usize, bytes: usize) -> Result<()> {
+        let most = self.batch_bytes.saturating_mul(VALUES_OF_ROW);
+        if rows > 1 && bytes > most {
+            return fail(SqlState::BATCH_TOO_LARGE, format!("{rows} rows of {bytes} bytes, and {most} fit"));
+        }
+        if rows > 1 { Ok(()) } else { self.row(bytes) }
+    }
+
     /// For a call over so many rows, whose arguments have so many bytes.
     pub(crate) fn reserve(self, rows: usize, argument_bytes: usize) -> Reserved {
         let batch_bytes = self.batch_bytes.max(argument_bytes.saturating_mul(GROWTH_ALLOWED));

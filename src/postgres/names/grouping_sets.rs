@@ -3,10 +3,41 @@
 
 use datafusion::sql::sqlparser::ast::Expr;
 
+use super::error::{NameError, Result, SqlState};
+
 /// Most terms of a CUBE, as in PostgreSQL.
 const CUBE_TERMS_MAX: usize = 12;
 /// Most terms of a ROLLUP that is spelled out: its sets have as many as the square of them.
 const ROLLUP_TERMS_MAX: usize = 64;
+
+/// Most sets of a GROUP BY, as in PostgreSQL.
+const SETS_MAX: usize = 4096;
+
+/// The sets of a GROUP BY are those of each term beside those of each other.
+///
+/// # Errors
+/// More than PostgreSQL takes: they are found here, where none is made yet.
+pub(super) fn refuse_many(terms: &[Expr]) -> Result<()> {
+    let mut all = 1_usize;
+    for term in terms {
+        let sets = match term {
+            Expr::GroupingSets(sets) => sets.len(),
+            Expr::Rollup(terms) => terms.len() + 1,
+            Expr::Cube(terms) if terms.len() <= CUBE_TERMS_MAX => 1 << terms.len(),
+            Expr::Cube(_) => {
+                let message = format!("CUBE is limited to {CUBE_TERMS_MAX} elements");
+                return Err(NameError::new(SqlState::TOO_MANY_COLUMNS, message).at_node(term));
+            }
+            _ => 1,
+        };
+        all = all.saturating_mul(sets);
+        if all > SETS_MAX {
+            let message = format!("too many grouping sets present (maximum {SETS_MAX})");
+            return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message).at_node(term));
+        }
+    }
+    Ok(())
+}
 
 /// Writes such a ROLLUP or CUBE as the sets that it stands for, and each term of a set once.
 pub(super) fn spell_out(term: &mut Expr) {

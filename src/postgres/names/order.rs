@@ -125,6 +125,7 @@ impl Resolver<'_> {
             }
         }
         *terms = flat;
+        grouping_sets::refuse_many(terms)?;
         for term in terms {
             match term {
                 Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets) => {

@@ -86,12 +86,14 @@ fn returns_set_lax(arguments: &Arguments) -> Result<DataType> {
 /// A column of the trees that `change` makes of rows without NULLs.
 fn changed<'a>(call: &Call, rows: impl Iterator<Item = Result<Option<Tree<'a>>>>) -> Result<ArrayRef> {
     let mut built = LargeStringBuilder::with_capacity(call.rows, 0);
+    let mut reserved = call.reserve();
     let mut text = String::new();
     for tree in rows {
         match tree? {
             Some(tree) => {
                 text.clear();
                 tree.write(&mut text);
+                reserved.value(text.len())?;
                 built.append_value(&text);
             }
             None => built.append_null(),
