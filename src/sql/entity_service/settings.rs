@@ -1,6 +1,8 @@
 //! What the Table service keeps beside entities: access policies, service properties, and keys of
 //! accounts.
 
+use std::sync::Arc;
+
 use super::service::{EntityService, blocking};
 use rowkey_base::Result;
 use rowkey_model::AccessPolicy;
@@ -30,8 +32,9 @@ impl EntityService {
     }
 
     /// The properties of the account's Table service as they were set last, if ever.
-    pub fn service_properties(&self) -> Option<String> {
-        self.store.snapshot().catalog.service_properties(&self.account).map(str::to_owned)
+    /// They are the same text in memory until they are set again.
+    pub fn service_properties(&self) -> Option<Arc<str>> {
+        self.store.snapshot().catalog.service_properties(&self.account).cloned()
     }
 
     /// Sets the properties of the account's Table service; when this returns they are durable.
@@ -49,6 +52,18 @@ impl EntityService {
         self.principal().expect_owner()?;
         let snapshot = self.store.snapshot();
         Ok(snapshot.catalog.account_keys().map(|(name, keys)| (name.to_owned(), keys.to_vec())).collect())
+    }
+
+    /// The keys of this account in base64, and none where no account of the data folder has any.
+    ///
+    /// # Errors
+    /// As for [`EntityService::account_keys`].
+    pub fn own_keys(&self) -> Result<Option<Vec<String>>> {
+        self.principal().expect_owner()?;
+        let snapshot = self.store.snapshot();
+        let catalog = &snapshot.catalog;
+        let has_keys = catalog.account_keys().len() > 0;
+        Ok(has_keys.then(|| catalog.keys_of(&self.account).to_vec()))
     }
 
     /// Sets all keys of the account, in base64; none of them takes the account away from the Table
