@@ -7,11 +7,13 @@ use rowkey_sql::engine::Engine;
 use tokio::sync::Semaphore;
 
 use crate::authorization::Accounts;
+use crate::operations::CorsRules;
 
 #[derive(Debug)]
 pub(super) struct ServerContext {
     pub database: Arc<Engine>,
     pub accounts: Accounts,
+    pub cors_rules: CorsRules,
     pub bound: SocketAddr,
     pub is_https: bool,
     /// One for each request that may be under way.

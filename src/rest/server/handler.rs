@@ -22,7 +22,7 @@ use crate::address::{Address, QueryOptions, Style};
 use crate::authorization::{AccountKeys, Authority, SignedRequest, authenticate};
 use crate::dispatch::{dispatch, error_form};
 use crate::errors::{ErrorForm, Failure, reply};
-use crate::operations::{Call, cors_headers, preflight, rules_of};
+use crate::operations::{Call, cors_headers, preflight};
 use crate::reply::Reply;
 use crate::request::{Headers, OperationRequest, tunnelled};
 use crate::version;
@@ -117,7 +117,7 @@ impl Exchange<'_> {
         let reply = outcome.unwrap_or_else(|failure| self.failed(&failure, form));
         match account {
             Some((owner, _)) if parts.method.as_str() != "OPTIONS" => {
-                cors_headers(&rules_of(&owner), parts.method.as_str(), origin.as_deref(), reply)
+                cors_headers(&self.context.cors_rules.of(&owner), parts.method.as_str(), origin.as_deref(), reply)
             }
             _ => reply,
         }
@@ -132,7 +132,7 @@ impl Exchange<'_> {
         body: Body,
     ) -> Result<Reply, Failure> {
         if request.method == "OPTIONS" {
-            let rules = account.map(|(owner, _)| rules_of(owner)).unwrap_or_default();
+            let rules = account.map(|(owner, _)| self.context.cors_rules.of(owner)).unwrap_or_default();
             return preflight(&rules, &request.headers);
         }
         if request.headers.get("x-ms-version").is_some_and(|version| !version::is_version(version)) {

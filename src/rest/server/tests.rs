@@ -249,6 +249,27 @@ async fn keys_that_are_exchanged_count_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn cors_rules_that_are_changed_count_at_once() {
+    let server = Running::start().await;
+    let origins = ["http://a", "http://b"];
+    for set in origins {
+        let body = format!(
+            "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>{set}</AllowedOrigins><AllowedMethods>GET\
+             </AllowedMethods><MaxAgeInSeconds>5</MaxAgeInSeconds><ExposedHeaders>*</ExposedHeaders><AllowedHeaders>*\
+             </AllowedHeaders></CorsRule></Cors></StorageServiceProperties>"
+        );
+        assert_eq!(server.status("PUT", "/?restype=service&comp=properties", &[], &body).await, 202);
+        // The second time they are not read again.
+        for origin in origins.into_iter().chain(origins) {
+            let (_, answer) = server.ask("GET", "/Tables", &[("Origin", origin)], "").await;
+            let allowed = answer.contains(&format!("access-control-allow-origin: {set}\r\n"));
+            assert_eq!(allowed, origin == set, "{answer}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn over_tls_locations_are_https() {
     let identity = TlsIdentity::self_signed(vec!["localhost".to_owned()]).unwrap();
     let pem = identity.certificate().unwrap().to_owned();
