@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rowkey_authorization::Accounts;
 use rowkey_sql::engine::Engine;
 use tokio::sync::Semaphore;
 
-use crate::authorization::Accounts;
 use crate::operations::CorsRules;
 
 #[derive(Debug)]
