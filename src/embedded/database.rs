@@ -88,9 +88,9 @@ impl Database {
     /// as part of an `http` or `https` URL. It is a service SAS, for one table and perhaps a range
     /// of its keys, or an account SAS.
     ///
-    /// As over REST, it has to be made with a key of the account in the data folder (`rowkey account
-    /// add` gives it two); where no account there has keys, with that of the emulators, which
-    /// everybody knows, for the default account. It is checked here and at every call again:
+    /// As over REST, it has to be made with a key of the account in the data folder (`rowkey
+    /// account add` gives it two); where no account there has keys, with that of the emulators,
+    /// which everybody knows, for the default account. It is checked here and at every call again:
     /// whether its time has come or is over, and the stored access policy that it names as this is
     /// then; a key that was exchanged counts no more. A stream that was begun goes on.
     ///
@@ -111,12 +111,9 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`INVALID_AUTHORIZATION_SPECIFICATION`] for a signature that is wrong, not valid yet or
-    /// expired, or without its stored access policy; [`INSUFFICIENT_PRIVILEGE`] for one that is not
+    /// `INVALID_AUTHORIZATION_SPECIFICATION` for a signature that is wrong, not valid yet or
+    /// expired, or without its stored access policy; `INSUFFICIENT_PRIVILEGE` for one that is not
     /// for tables, or for some addresses.
-    ///
-    /// [`INVALID_AUTHORIZATION_SPECIFICATION`]: crate::SqlState::INVALID_AUTHORIZATION_SPECIFICATION
-    /// [`INSUFFICIENT_PRIVILEGE`]: crate::SqlState::INSUFFICIENT_PRIVILEGE
     pub fn with_sas(&self, token: &str) -> Result<SharedDatabase> {
         SharedDatabase::open(Arc::clone(&self.engine), self.entities.clone(), token)
     }

@@ -14,9 +14,9 @@ use super::table::{Entities, Table};
 /// SQL, no import and no export, which do not ask what a signature permits.
 ///
 /// The signature is checked at every call, with the errors of `with_sas`. Beyond them
-/// [`INSUFFICIENT_PRIVILEGE`](crate::SqlState::INSUFFICIENT_PRIVILEGE) is the error for what it does
-/// not permit: another table, an operation whose letter it lacks, writing a key out of its range.
-/// Reads pass over keys out of its range.
+/// [`INSUFFICIENT_PRIVILEGE`](crate::SqlState::INSUFFICIENT_PRIVILEGE) is the error for what it
+/// does not permit: another table, an operation whose letter it lacks, writing a key out of its
+/// range. Reads pass over keys out of its range.
 #[derive(Debug, Clone)]
 pub struct SharedDatabase {
     engine: Arc<Engine>,

@@ -115,7 +115,8 @@ impl Table {
         self.entities()?.page(self.id, query).await
     }
 
-    /// The stored access policies of the table, which shared access signatures name, in their order.
+    /// The stored access policies of the table, which shared access signatures name, as they were
+    /// set.
     ///
     /// # Errors
     /// `INSUFFICIENT_PRIVILEGE` for the holder of a signature, `UNDEFINED_TABLE` if the table was
@@ -128,7 +129,9 @@ impl Table {
     /// them permit what these say, and those that name others nothing.
     ///
     /// # Errors
-    /// As for [`access_policies`](Self::access_policies).
+    /// As for [`access_policies`](Self::access_policies); `INVALID_PARAMETER_VALUE` for more than
+    /// five, an id that comes twice or is longer than 64 characters, and letters that are none of
+    /// `raud`.
     pub async fn set_access_policies(&self, policies: Vec<AccessPolicy>) -> Result<()> {
         self.entities()?.set_access_policies(self.id, policies).await
     }

@@ -202,6 +202,16 @@ async fn a_stored_policy_that_changes_counts_at_once() {
     }
     owner.set_access_policies(vec![policy("r", future)]).await.expect("set");
     assert!(table.get("a", "1").await.expect("a read").is_some());
+    let invalid = Some(SqlState::INVALID_PARAMETER_VALUE);
+    let named = |id: &str| AccessPolicy { id: id.to_owned(), ..policy("r", future) };
+    for refused in [
+        ["1", "2", "3", "4", "5", "6"].map(named).to_vec(),
+        vec![named("1"), named("1")],
+        vec![named(&"x".repeat(65))],
+        vec![policy("rx", future)],
+    ] {
+        assert_eq!(state(owner.set_access_policies(refused).await), invalid);
+    }
     assert_eq!(owner.access_policies().expect("policies"), [policy("r", future)]);
 }
 

@@ -4,9 +4,16 @@
 use std::sync::Arc;
 
 use super::service::{EntityService, blocking};
-use rowkey_base::Result;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::AccessPolicy;
 use rowkey_storage::Edit;
+
+/// Stored access policies of a table, and characters of their ids, at most (specification, section
+/// 4.4).
+const POLICIES_MAX: usize = 5;
+const POLICY_ID_CHARS_MAX: usize = 64;
+/// What a policy may permit.
+const POLICY_LETTERS: &str = "raud";
 
 impl EntityService {
     /// The stored access policies of a table, in their order.
@@ -22,10 +29,12 @@ impl EntityService {
     /// Sets all stored access policies of a table; when this returns they are durable.
     ///
     /// # Errors
-    /// As for [`EntityService::access_policies`].
+    /// As for [`EntityService::access_policies`]; `INVALID_PARAMETER_VALUE` for more than five, an
+    /// id that comes twice or is longer than 64 characters, and letters that are none of `raud`.
     pub async fn set_access_policies(&self, table: u64, policies: Vec<AccessPolicy>) -> Result<()> {
         self.principal().expect_owner()?;
         self.expect_table(table)?;
+        check_policies(&policies)?;
         let service = self.clone();
         let edit = Edit::SetAccessPolicies { table, policies };
         blocking(move || Ok(service.store.commit(&[edit])?)).await.map(drop)
@@ -77,4 +86,23 @@ impl EntityService {
         let edit = Edit::SetAccountKeys { account: self.account.as_str().to_owned(), keys };
         blocking(move || Ok(service.store.commit(&[edit])?)).await.map(drop)
     }
+}
+
+fn check_policies(policies: &[AccessPolicy]) -> Result<()> {
+    let refused = |what: String| Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, what));
+    if policies.len() > POLICIES_MAX {
+        return refused(format!("a table has at most {POLICIES_MAX} stored access policies"));
+    }
+    for (at, AccessPolicy { id, permissions, .. }) in policies.iter().enumerate() {
+        if id.chars().count() > POLICY_ID_CHARS_MAX {
+            return refused(format!("the id of a stored access policy has at most {POLICY_ID_CHARS_MAX} characters"));
+        }
+        if policies[..at].iter().any(|other| other.id == *id) {
+            return refused(format!("stored access policy \"{id}\" is given twice"));
+        }
+        if permissions.as_ref().is_some_and(|letters| !letters.chars().all(|letter| POLICY_LETTERS.contains(letter))) {
+            return refused(format!("stored access policy \"{id}\" permits what is none of {POLICY_LETTERS}"));
+        }
+    }
+    Ok(())
 }
