@@ -122,12 +122,13 @@
 //! | folder below `src` | what it owns | DataFusion |
 //! |---|---|---|
 //! | `embedded`, `wire`, `rest`, `command` | Rust API, Postgres and REST protocols, command line | no |
+//! | `authorization` | keys of accounts, shared access signatures, what they permit | no |
 //! | `sql` | access paths, provider, system catalog, planner, writes, definitions, compiler, executor, session; beside them the entity service; `engine`, which owns a data folder | yes |
 //! | `postgres` | PostgreSQL's syntax, names, types, functions, settings, cancellation; knows nothing of entities | yes |
 //! | `formats` | reading and writing exports; the JSON of one entity | no |
 //! | `storage` | log, catalog, manifest, run files, delta, folds, merge | no |
 //! | `model` | entities, keys, types, limits; `files` on disk; `rows` to be stored | no |
-//! | `base` | errors, time, what a rule rejects | no |
+//! | `base` | errors, time, escapes of URLs, what a rule rejects | no |
 //! | `features` | no code: the features with which tests take dependencies | no |
 //!
 //! # Where new things go
@@ -158,8 +159,8 @@
 //!   `Connection::handle` and `message::malformed`; notices come from `Session::take_notices`;
 //!   `tests/robustness` sends malformed ones.
 //! - **an operation of the Table service**: its place in `rest/dispatch.rs`, what it needs of a
-//!   signature (`rest/authorization/authority.rs`), the operation in `rest/operations`, its errors
-//!   in `rest/errors/mapping.rs`. What is no part of the service lies below `/_rowkey/`
+//!   signature (`authorization/authority.rs`), the operation in `rest/operations`, its errors in
+//!   `rest/errors/mapping.rs`. What is no part of the service lies below `/_rowkey/`
 //!   (`rest/server/handler.rs`). Filters are `rowkey_sql::odata`'s, bodies
 //!   `rowkey_formats::entity_json`'s. What SQL has for it: `sql/planner/odata_relation.rs`, hidden
 //!   columns in `sql/provider/columns.rs`, `sql/compiler/{entity_json,ticks_functions}.rs`. *Mind:*
@@ -167,9 +168,11 @@
 //!   the entity service checks (`sql/entity_service/principal.rs`); tests with real SDKs are in
 //!   `tests/clients`.
 //! - **another door**: a member beside `rest`, started by `command/serve.rs`, on
-//!   `Engine::entities_of` (account, principal). *Mind:* doors have no DataFusion and no storage;
-//!   `tests/layers/members.rs` names members, doors and who starts them, so do `Cargo.toml` (three
-//!   times), `features/Cargo.toml` and `.ci/run`; the time comes from `rowkey_base::clock`.
+//!   `Engine::entities_of` (account, principal). Whose keys count, `rowkey_authorization::Accounts`
+//!   says; who comes with a shared access signature and stays, uses `SharedAccess`. *Mind:* doors
+//!   have no DataFusion and no storage; `tests/layers/members.rs` names members, doors and who
+//!   starts them, so do `Cargo.toml` (three times), `features/Cargo.toml` and `.ci/run`; the time
+//!   comes from `rowkey_base::clock`.
 //! - **a maintenance job**: `storage/maintenance`: a kind of `Work` (`jobs.rs`), found due in
 //!   `Maintainer::round` (`worker.rs`); counted in `stalls.rs`, told in `status.rs` and by
 //!   `sql/system_catalog/rowkey_schema/maintenance.rs`. *Mind:* one thread does all: work is cut

@@ -19,3 +19,4 @@ mod protocol;
 mod readme;
 mod robustness;
 mod server_process;
+mod shared_access;

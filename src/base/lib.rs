@@ -1,9 +1,11 @@
-//! What every other crate stands on: the error, and time from ticks to calendar dates.
+//! What every other crate stands on: the error, time from ticks to calendar dates, and how URLs
+//! write texts.
 
 pub mod calendar;
 pub mod clock;
 mod date_time;
 mod error;
+pub mod percent;
 mod rejected;
 mod sqlstate;
 #[cfg(any(test, feature = "testing"))]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::arguments::{AccountArguments, AccountCommand, DATA_MEMORY, DataArguments};
 use super::failure::{ExitStatus, Failure};
+use rowkey_authorization::generate_key;
 use rowkey_model::AccountName;
-use rowkey_rest::generate_key;
 use rowkey_sql::engine::{Engine, EntityService, Principal};
 
 pub(super) async fn run(arguments: AccountArguments) -> Result<ExitStatus, Failure> {
@@ -65,8 +65,7 @@ async fn service_of(data: &DataArguments, name: &AccountName) -> Result<EntitySe
 }
 
 fn keys_of(service: &EntityService) -> Result<Option<Vec<String>>, Failure> {
-    let name = service.account().as_str();
-    Ok(service.account_keys()?.into_iter().find(|(account, _)| account == name).map(|(_, keys)| keys))
+    Ok(service.own_keys()?.filter(|keys| !keys.is_empty()))
 }
 
 fn unknown(name: &AccountName) -> Failure {

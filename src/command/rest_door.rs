@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::arguments::RestArguments;
 use super::failure::{Failure, tell};
 use super::listen_address::resolve;
-use rowkey_rest::{Server, ServerOptions, TlsIdentity, parse_accounts};
+use rowkey_authorization::parse_accounts;
+use rowkey_rest::{Server, ServerOptions, TlsIdentity};
 use rowkey_sql::engine::Engine;
 use rowkey_sql::session::SqlState;
 

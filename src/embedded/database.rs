@@ -1,15 +1,17 @@
 //! A database of this process: a thin face of the entity service and of sessions.
 
-use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use rowkey_formats::{Destination, Source};
-use rowkey_model::{AccountName, Cut, Entity, Interval, KeyRange, KeyRef, Value};
+use rowkey_model::{AccountName, Value};
 use rowkey_sql::engine::{
-    CheckReport, DamagedFile, Engine, EntityPage, EntityQuery, EntityService, EntityStream, ImportOptions,
-    ImportReport, LogRepair, Options, Quarantined, SkippedAccount,
+    CheckReport, DamagedFile, Engine, EntityService, ImportOptions, ImportReport, LogRepair, Options, Quarantined,
+    SkippedAccount,
 };
 use rowkey_sql::session::{Answer, ExportOptions, ExportReport, Result, Selection, split_statements};
+
+use super::shared::SharedDatabase;
+use super::table::{Entities, Table};
 
 /// A database: one account of one data folder. Clones share the folder; it is released when the
 /// last one is dropped.
@@ -78,7 +80,42 @@ impl Database {
     /// A table by its name, whatever the case.
     pub fn table(&self, name: &str) -> Result<Table> {
         let id = self.entities.table_id(name)?;
-        Ok(Table { database: self.clone(), id })
+        Ok(Table::new(Arc::clone(&self.engine), Entities::All(self.entities.clone()), id))
+    }
+
+    /// The same account as the holder of a shared access signature may use it: a query string such
+    /// as `sv=2019-02-02&tn=Employees&sp=r&se=2030-01-01&sig=...`, perhaps with a `?` before it or
+    /// as part of an `http` or `https` URL. It is a service SAS, for one table and perhaps a range
+    /// of its keys, or an account SAS.
+    ///
+    /// As over REST, it has to be made with a key of the account in the data folder (`rowkey
+    /// account add` gives it two); where no account there has keys, with that of the emulators,
+    /// which everybody knows, for the default account. It is checked here and at every call again:
+    /// whether its time has come or is over, and the stored access policy that it names as this is
+    /// then; a key that was exchanged counts no more. A stream that was begun goes on.
+    ///
+    /// There is no network here. So a signature for HTTPS alone (`spr=https`) is taken: nothing is
+    /// sent that could be overheard. One for some addresses (`sip`) is refused: it would be good
+    /// for everybody. A program that passes on what others send looks at how that came.
+    ///
+    /// ```
+    /// # use rowkey_embedded as rowkey;
+    /// # async fn sales(db: rowkey::Database, token: &str) -> rowkey::Result<()> {
+    /// let shared = db.with_sas(token)?;
+    /// let employees = shared.table("Employees")?;
+    /// if let Some(entity) = employees.get("Sales", "000123").await? {
+    ///     println!("{entity:?}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `INVALID_AUTHORIZATION_SPECIFICATION` for a signature that is wrong, not valid yet or
+    /// expired, or without its stored access policy; `INSUFFICIENT_PRIVILEGE` for one that is not
+    /// for tables, or for some addresses.
+    pub fn with_sas(&self, token: &str) -> Result<SharedDatabase> {
+        SharedDatabase::open(Arc::clone(&self.engine), self.entities.clone(), token)
     }
 
     /// Names of all tables, as they were created, in the order of their creation.
@@ -180,96 +217,5 @@ impl Database {
     /// nothing is wrong with them.
     pub async fn repair_log(location: &str) -> Result<Option<LogRepair>> {
         Engine::repair_log(location).await
-    }
-}
-
-/// A table of a [`Database`]. Every call looks at the newest snapshot.
-#[derive(Debug, Clone)]
-pub struct Table {
-    database: Database,
-    id: u64,
-}
-
-impl Table {
-    pub(super) fn entities(&self) -> &EntityService {
-        &self.database.entities
-    }
-
-    pub(super) fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// The entity with this key: a point query that never goes through the planner.
-    pub async fn get(&self, partition: &str, row: &str) -> Result<Option<Entity>> {
-        Ok(self.get_shared(partition, row).await?.map(|entity| Entity::clone(&entity)))
-    }
-
-    /// The same without a copy of the cached entity.
-    pub async fn get_shared(&self, partition: &str, row: &str) -> Result<Option<Arc<Entity>>> {
-        self.entities().get(self.id, KeyRef { partition, row }).await
-    }
-
-    /// All entities of a partition, by RowKey.
-    pub fn partition(&self, partition: &str) -> EntityStream {
-        self.range(KeyRange::partition(partition))
-    }
-
-    /// Entities of a partition whose RowKey lies in a range, by RowKey: `table.rows("Sales",
-    /// "000100".."000200")`.
-    pub fn rows<'a>(&self, partition: &str, rows: impl RangeBounds<&'a str>) -> EntityStream {
-        let lower = match rows.start_bound() {
-            Bound::Included(row) => Cut::Before((*row).to_owned()),
-            Bound::Excluded(row) => Cut::After((*row).to_owned()),
-            Bound::Unbounded => Cut::Start,
-        };
-        let upper = match rows.end_bound() {
-            Bound::Included(row) => Cut::After((*row).to_owned()),
-            Bound::Excluded(row) => Cut::Before((*row).to_owned()),
-            Bound::Unbounded => Cut::End,
-        };
-        match Interval::new(lower, upper) {
-            Some(rows) => self.range(KeyRange::rows(partition, &rows)),
-            None => EntityStream::empty(),
-        }
-    }
-
-    /// Entities of a range of keys, in key order, as they were when the stream was made.
-    pub fn range(&self, range: KeyRange) -> EntityStream {
-        self.entities().range(self.id, range)
-    }
-
-    /// A page of the entities that a query asks for, as the Table service answers it.
-    ///
-    /// ```
-    /// # use rowkey_embedded as rowkey;
-    /// use rowkey::{EntityQuery, Table};
-    /// use rowkey::model::{KeyRange, KeySet};
-    ///
-    /// # async fn all(table: Table) -> rowkey::Result<()> {
-    /// let mut query = EntityQuery::new(KeySet::from_ranges([KeyRange::partition("Sales")]));
-    /// loop {
-    ///     let page = table.page(&query).await?;
-    ///     println!("{} entities", page.entities.len());
-    ///     query.continuation = page.continuation;
-    ///     if query.continuation.is_none() {
-    ///         break Ok(());
-    ///     }
-    /// }
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// `INVALID_PARAMETER_VALUE` for a page of more than
-    /// [`PAGE_ENTITIES_MAX`](crate::PAGE_ENTITIES_MAX) entities, `UNDEFINED_TABLE` if the table was
-    /// dropped.
-    pub async fn page(&self, query: &EntityQuery) -> Result<EntityPage> {
-        self.entities().page(self.id, query).await
-    }
-
-    /// Folds recent writes into files and compacts the files where that is due; with `full` the
-    /// table is written anew, one file a range partition. The background does the same, except the
-    /// latter, sooner or later.
-    pub async fn vacuum(&self, full: bool) -> Result<()> {
-        self.entities().vacuum(self.id, full).await.map(|_| ())
     }
 }

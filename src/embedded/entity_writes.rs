@@ -1,6 +1,7 @@
 //! Writing entities in process, without SQL.
 
-use super::database::{Database, Table};
+use super::database::Database;
+use super::table::Table;
 use rowkey_model::{DateTime, Entity, Key, TableName};
 use rowkey_sql::engine::{EntityOperation, IfMatch};
 use rowkey_sql::session::Result;
@@ -10,7 +11,8 @@ use rowkey_sql::session::Result;
 /// [`UNIQUE_VIOLATION`](crate::SqlState::UNIQUE_VIOLATION),
 /// [`NO_DATA_FOUND`](crate::SqlState::NO_DATA_FOUND),
 /// [`PRECONDITION_FAILED`](crate::SqlState::PRECONDITION_FAILED) or
-/// [`CHECK_VIOLATION`](crate::SqlState::CHECK_VIOLATION).
+/// [`CHECK_VIOLATION`](crate::SqlState::CHECK_VIOLATION); of a
+/// [`SharedDatabase`](crate::SharedDatabase) also what it says.
 impl Table {
     /// Inserts an entity; its Timestamp is the server's, whatever it brings.
     pub async fn insert(&self, entity: &Entity) -> Result<DateTime> {
@@ -46,11 +48,11 @@ impl Table {
     /// most 100 operations and 4 MiB. Where one of them fails,
     /// [`Error::operation`](rowkey_sql::session::Error::operation) is its index.
     pub async fn batch(&self, operations: &[EntityOperation]) -> Result<DateTime> {
-        self.entities().operate_group(self.id(), operations).await
+        self.entities()?.operate_group(self.id(), operations).await
     }
 
     async fn operate(&self, operation: EntityOperation) -> Result<DateTime> {
-        self.entities().operate(self.id(), &operation).await
+        self.entities()?.operate(self.id(), &operation).await
     }
 }
 

@@ -1,9 +1,9 @@
 //! From a request to its operation.
 
+use rowkey_authorization::{Action, Authority};
 use rowkey_base::DateTime;
 
 use crate::address::{Address, Resource};
-use crate::authorization::{Action, Authority};
 use crate::batch;
 use crate::errors::{ErrorForm, Failure, reply};
 use crate::operations::{

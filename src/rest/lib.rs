@@ -5,10 +5,11 @@
 //!
 //! A request is read from the bottom up: [`server`](Server) accepts connections, checks the host
 //! and bounds time, memory and concurrency; `address` reads the path and the query; `authorization`
-//! finds whose request it is and what that one may do; `dispatch` finds the operation; `operations`
-//! do it with the entity service; `batch` reads and writes entity group transactions. `errors` maps
-//! what goes wrong to the service's statuses, codes and bodies; `document` reads and writes XML.
-//! OData filters are read by `rowkey_sql::odata`, entities by `rowkey_formats::entity_json`.
+//! finds whose request it is, and what that one may do with `rowkey_authorization`; `dispatch`
+//! finds the operation; `operations` do it with the entity service; `batch` reads and writes entity
+//! group transactions. `errors` maps what goes wrong to the service's statuses, codes and bodies;
+//! `document` reads and writes XML. OData filters are read by `rowkey_sql::odata`, entities by
+//! `rowkey_formats::entity_json`.
 //!
 //! What is no part of the service lies below `/_rowkey/`.
 
@@ -25,5 +26,4 @@ mod server;
 mod time;
 mod version;
 
-pub use authorization::{AccountKeys, DEVELOPMENT_KEY, generate_key, parse_accounts};
 pub use server::{Server, ServerOptions, TlsIdentity};

@@ -1,27 +1,5 @@
-//! Versions of the service: dates, which are in order as texts.
+//! The version of the service that is assumed.
 
 /// The first version that echoes `x-ms-client-request-id`, which is what current SDKs send; also
 /// what is assumed of a request that says none.
 pub(crate) const DEFAULT: &str = "2019-02-02";
-
-/// Whether a text is a version, be it one that does not exist yet.
-pub(crate) fn is_version(text: &str) -> bool {
-    let form = b"dddd-dd-dd";
-    text.len() == form.len()
-        && text.bytes().zip(form).all(|(byte, form)| if *form == b'd' { byte.is_ascii_digit() } else { byte == *form })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_dates() {
-        assert!(is_version(DEFAULT) && is_version("2030-12-31"));
-        assert!(
-            ["", "2019-2-02", "2019-02-0x", "x019-02-02", "2019_02_02", "2019-02-022"]
-                .iter()
-                .all(|text| !is_version(text))
-        );
-    }
-}

@@ -7,8 +7,8 @@ use crate::tree::{Sources, modules};
 
 /// The members from the ground up: each may depend on those before it, doors on no other door, but
 /// that the command line starts the servers.
-pub(crate) const MEMBERS: [&str; 10] =
-    ["base", "model", "storage", "formats", "postgres", "sql", "embedded", "wire", "rest", "command"];
+pub(crate) const MEMBERS: [&str; 11] =
+    ["base", "model", "storage", "formats", "postgres", "sql", "authorization", "embedded", "wire", "rest", "command"];
 const DOORS: [&str; 4] = ["embedded", "wire", "rest", "command"];
 /// Who starts which servers.
 const STARTS: [(&str, &str); 2] = [("command", "wire"), ("command", "rest")];
@@ -26,7 +26,7 @@ const HOMES: [(&str, &[&str]); 16] = [
     ("pgwire", &["wire"]),
     ("axum", &["rest"]),
     ("hyper", &["rest"]),
-    ("hmac", &["rest"]),
+    ("hmac", &["authorization"]),
     ("quick-xml", &["rest"]),
     ("rustls", &["rest"]),
     ("tokio-rustls", &["rest"]),

@@ -80,6 +80,7 @@ const TABLE: &[(SqlState, &str, Kind)] = &[
     (SqlState::FEATURE_NOT_SUPPORTED, "0A000", Kind::Unsupported),
     (SqlState::CACHED_PLAN_CHANGED, "0A000", Kind::Retry),
     (SqlState::INSUFFICIENT_PRIVILEGE, "42501", Kind::NotAllowed),
+    (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "28000", Kind::NotAllowed),
     (SqlState::PROTOCOL_VIOLATION, "08P01", Kind::Statement),
     (SqlState::QUERY_CANCELED, "57014", Kind::Cancelled),
     (SqlState::ADMIN_SHUTDOWN, "57P01", Kind::Cancelled),

@@ -3,8 +3,6 @@
 mod keys;
 mod options;
 mod path;
-mod percent;
 
 pub(crate) use options::QueryOptions;
 pub(crate) use path::{Address, Resource, Style};
-pub(crate) use percent::encode_spaces;

@@ -1,6 +1,7 @@
 //! The options of a query string.
 
-use super::percent::decode_query;
+use rowkey_base::percent::decode_query;
+
 use crate::errors::Failure;
 
 /// Names and values, decoded; of a name that is given twice the first counts.

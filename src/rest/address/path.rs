@@ -1,9 +1,9 @@
 //! From the raw path of a request to an account and a resource.
 
+use rowkey_base::percent::decode_path;
 use rowkey_model::Key;
 
 use super::keys::{self, Keys};
-use super::percent::decode_path;
 use crate::errors::Failure;
 
 /// What the name of the secondary ends with.

@@ -1,12 +1,11 @@
 //! The way from the credentials of a request to an authority.
 
+use rowkey_authorization::{AccountKeys, Authority, Place, SharedAccessSignature};
 use rowkey_base::DateTime;
 use rowkey_model::{AccessPolicy, TableName};
 
-use super::accounts::AccountKeys;
-use super::authority::Authority;
+use super::shared_key;
 use super::signed_request::SignedRequest;
-use super::{account_sas, service_sas, shared_key};
 use crate::errors::Failure;
 
 /// What a request may do; `policies` are the stored access policies of a table.
@@ -22,12 +21,9 @@ pub(crate) fn authenticate(
     if let Some(header) = request.header("authorization") {
         return shared_key::check(request, keys, header, now).map(|()| Authority::Owner);
     }
-    let given = |name| request.options.get(name).is_some();
-    if given("sig") && (given("ss") || given("srt")) {
-        return account_sas::check(request, keys, now);
-    }
-    if given("sig") {
-        return service_sas::check(request, keys, policies, now).map(Authority::Table);
+    if let Some(signature) = SharedAccessSignature::of_query(|name| request.options.get(name)) {
+        let place = Place::Network { client: request.client, is_https: request.is_https };
+        return Ok(signature.check(request.account, keys, policies, place, now)?);
     }
     // Unconfirmed for tables; this is what newer versions of the service say elsewhere.
     let text =

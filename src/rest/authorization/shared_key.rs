@@ -1,10 +1,9 @@
 //! Shared Key and Shared Key Lite (specification, section 4.1).
 
-use super::accounts::AccountKeys;
-use super::signature::is_signed;
 use super::signed_request::SignedRequest;
 use crate::errors::Failure;
 use crate::time::parse_http_date;
+use rowkey_authorization::AccountKeys;
 use rowkey_base::DateTime;
 
 /// How far the date of a request may be from ours, in either direction.
@@ -51,7 +50,7 @@ pub(super) fn check(
             let verb = request.method;
             format!("{verb}\n{}\n{}\n{date}\n{resource}", header("content-md5"), header("content-type"))
         };
-        is_signed(keys, &string_to_sign, signature)
+        keys.have_signed(&string_to_sign, signature)
     });
     if is_right { Ok(()) } else { Err(Failure::authentication()) }
 }

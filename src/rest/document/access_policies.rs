@@ -5,7 +5,8 @@ use rowkey_model::AccessPolicy;
 use super::xml::{Element, bad_value, escaped, not_valid};
 use crate::errors::Failure;
 use crate::reply::BYTE_ORDER_MARK;
-use crate::time::{parse_signed_time, with_seven_digits};
+use crate::time::with_seven_digits;
+use rowkey_authorization::parse_signed_time;
 
 const POLICIES_MAX: usize = 5;
 const ID_CHARS_MAX: usize = 64;

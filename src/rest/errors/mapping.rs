@@ -1,5 +1,6 @@
 //! The one table from errors of Rowkey to those of the service (section 6.2).
 
+use rowkey_authorization::Refusal;
 use rowkey_base::{Error, ErrorKind, Rejected, Rule, SqlState};
 use rowkey_formats::entity_json::EntityJsonError;
 use rowkey_sql::engine::Denied;
@@ -30,6 +31,9 @@ fn of_cause(error: &Error) -> Option<Failure> {
         if let Some(denied) = error.downcast_ref::<Denied>() {
             return Some(of_denial(*denied));
         }
+        if let Some(refusal) = error.downcast_ref::<Refusal>() {
+            return Some((*refusal).into());
+        }
         if let Some(json) = error.downcast_ref::<EntityJsonError>() {
             return Some(json_failure(json));
         }
@@ -50,6 +54,30 @@ fn of_denial(denied: Denied) -> Failure {
         // Which code a signature for another table gets is unconfirmed.
         Denied::Expired | Denied::Table => Failure::authentication(),
         Denied::Key | Denied::Owner => Failure::authorization(),
+    }
+}
+
+/// Section 4.5: that a signature is wrong is not told in more words.
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let not_authorized = |code, what: &str| {
+            Self::new(403, code, format!("This request is not authorized to perform this operation using this {what}."))
+        };
+        match refusal {
+            Refusal::Malformed(_)
+            | Refusal::Twice(_)
+            | Refusal::Signature
+            | Refusal::Account
+            | Refusal::Policy
+            | Refusal::NotYetValid
+            | Refusal::Expired => Self::authentication(),
+            Refusal::Protocol => not_authorized("AuthorizationProtocolMismatch", "protocol"),
+            Refusal::Address => not_authorized("AuthorizationSourceIPMismatch", "source IP"),
+            Refusal::Service => not_authorized("AuthorizationServiceMismatch", "service"),
+            Refusal::ResourceType => not_authorized("AuthorizationResourceTypeMismatch", "resource type"),
+            Refusal::Permission => Self::permission(),
+            Refusal::Action => Self::authorization(),
+        }
     }
 }
 

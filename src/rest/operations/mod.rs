@@ -15,6 +15,6 @@ pub(crate) use access_policies::{get_policies, put_policies};
 pub(crate) use call::Call;
 pub(crate) use cors::{cors_headers, preflight};
 pub(crate) use entities::{get_entity, query_entities};
-pub(crate) use service::{get_properties, get_statistics, put_properties, rules_of};
+pub(crate) use service::{CorsRules, get_properties, get_statistics, put_properties};
 pub(crate) use tables::{create_table, delete_table, get_table, query_tables};
 pub(crate) use writes::{EntityWrite, answer_of, read_write, run_write};

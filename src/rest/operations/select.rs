@@ -1,6 +1,5 @@
 //! `$select` (specification, section 2.8).
 
-use crate::address::encode_spaces;
 use crate::errors::Failure;
 
 const NAMES_MAX: usize = 255;
@@ -31,7 +30,7 @@ impl Select {
         if names.len() > NAMES_MAX {
             return Err(Failure::not_valid());
         }
-        let suffix = format!("&$select={}", encode_spaces(text));
+        let suffix = format!("&$select={}", text.replace(' ', "%20"));
         Ok(if names.is_empty() { None } else { Some(Self { names, suffix }) })
     }
 }

@@ -1,6 +1,10 @@
 //! Properties and statistics of an account's service (specification, sections 5.2 and 5.3).
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rowkey_base::DateTime;
+use rowkey_model::AccountName;
 
 use super::call::Call;
 use crate::document::{CorsRule, ServiceProperties};
@@ -10,20 +14,42 @@ use crate::request::OperationRequest;
 use crate::time::http_date;
 use rowkey_sql::engine::EntityService;
 
-/// What was set last; it was written by us, so that it reads back.
+/// What was set last.
 fn properties(service: &EntityService) -> ServiceProperties {
-    let fresh = ServiceProperties::default();
-    match service.service_properties() {
-        Some(text) => ServiceProperties::default().changed_by(text.as_bytes()).unwrap_or(fresh),
-        None => fresh,
-    }
+    service.service_properties().map(|text| read(&text)).unwrap_or_default()
 }
 
-/// The CORS rules of an account.
-pub(crate) fn rules_of(service: &EntityService) -> Vec<CorsRule> {
-    match service.service_properties() {
-        Some(_) => properties(service).cors,
-        None => Vec::new(),
+/// The text was written by us, so that it reads back.
+fn read(text: &str) -> ServiceProperties {
+    ServiceProperties::default().changed_by(text.as_bytes()).unwrap_or_default()
+}
+
+/// The CORS rules of accounts, which every answer asks for: read once after each change.
+#[derive(Debug, Default)]
+pub(crate) struct CorsRules {
+    kept: Mutex<BTreeMap<AccountName, KeptRules>>,
+}
+
+#[derive(Debug)]
+struct KeptRules {
+    /// What they were read from; another one is there once they are set again.
+    text: Arc<str>,
+    rules: Arc<[CorsRule]>,
+}
+
+impl CorsRules {
+    /// Those of the service's account as they are now.
+    pub(crate) fn of(&self, service: &EntityService) -> Arc<[CorsRule]> {
+        let Some(text) = service.service_properties() else { return Arc::default() };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(read) = kept.get(service.account())
+            && Arc::ptr_eq(&read.text, &text)
+        {
+            return Arc::clone(&read.rules);
+        }
+        let rules: Arc<[CorsRule]> = read(&text).cors.into();
+        kept.insert(service.account().clone(), KeptRules { text, rules: Arc::clone(&rules) });
+        rules
     }
 }
 

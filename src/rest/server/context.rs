@@ -3,15 +3,17 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rowkey_authorization::Accounts;
 use rowkey_sql::engine::Engine;
 use tokio::sync::Semaphore;
 
-use crate::authorization::Accounts;
+use crate::operations::CorsRules;
 
 #[derive(Debug)]
 pub(super) struct ServerContext {
     pub database: Arc<Engine>,
     pub accounts: Accounts,
+    pub cors_rules: CorsRules,
     pub bound: SocketAddr,
     pub is_https: bool,
     /// One for each request that may be under way.

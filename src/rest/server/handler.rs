@@ -10,19 +10,20 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
+use rowkey_authorization::{AccountKeys, Authority, is_service_version, stored_policies};
 use rowkey_base::DateTime;
 use rowkey_formats::entity_json::MetadataLevel;
-use rowkey_model::TableName;
+use rowkey_model::AccountName;
 use rowkey_sql::engine::{EntityService, Principal};
 
 use super::body;
 use super::context::ServerContext;
 use super::host::{expect_own, expect_plain, without_port};
 use crate::address::{Address, QueryOptions, Style};
-use crate::authorization::{AccountKeys, Authority, SignedRequest, authenticate};
+use crate::authorization::{SignedRequest, authenticate};
 use crate::dispatch::{dispatch, error_form};
 use crate::errors::{ErrorForm, Failure, reply};
-use crate::operations::{Call, cors_headers, preflight, rules_of};
+use crate::operations::{Call, cors_headers, preflight};
 use crate::reply::Reply;
 use crate::request::{Headers, OperationRequest, tunnelled};
 use crate::version;
@@ -117,7 +118,7 @@ impl Exchange<'_> {
         let reply = outcome.unwrap_or_else(|failure| self.failed(&failure, form));
         match account {
             Some((owner, _)) if parts.method.as_str() != "OPTIONS" => {
-                cors_headers(&rules_of(&owner), parts.method.as_str(), origin.as_deref(), reply)
+                cors_headers(&self.context.cors_rules.of(&owner), parts.method.as_str(), origin.as_deref(), reply)
             }
             _ => reply,
         }
@@ -132,10 +133,10 @@ impl Exchange<'_> {
         body: Body,
     ) -> Result<Reply, Failure> {
         if request.method == "OPTIONS" {
-            let rules = account.map(|(owner, _)| rules_of(owner)).unwrap_or_default();
+            let rules = account.map(|(owner, _)| self.context.cors_rules.of(owner)).unwrap_or_default();
             return preflight(&rules, &request.headers);
         }
-        if request.headers.get("x-ms-version").is_some_and(|version| !version::is_version(version)) {
+        if request.headers.get("x-ms-version").is_some_and(|version| !is_service_version(version)) {
             return Err(Failure::header_value("x-ms-version"));
         }
         // A body is read also of those who are not let in, so that they come to read the answer.
@@ -170,18 +171,15 @@ impl Exchange<'_> {
             client: self.client.ip(),
             is_https: self.context.is_https,
         };
-        let policies = |table: &TableName| {
-            let table = owner.table_id(table.as_str());
-            table.and_then(|id| owner.access_policies(id)).unwrap_or_default()
-        };
-        authenticate(&signed, keys, &policies, now)
+        authenticate(&signed, keys, &stored_policies(owner), now)
     }
 
     /// The account's service for its owner, and its keys, if there is such an account.
     fn account(&self, address: &Address) -> Option<(EntityService, AccountKeys)> {
-        let database = &self.context.database;
-        let (account, keys) = self.context.accounts.find(&address.account, database.entities())?;
-        Some((database.entities_of(&account, &Principal::new(account.as_str())), keys))
+        let account = AccountName::parse(&address.account).ok()?;
+        let owner = self.context.database.entities_of(&account, &Principal::new(account.as_str()));
+        let keys = self.context.accounts.keys_of(&owner)?;
+        Some((owner, keys))
     }
 
     /// The account's URL as the client wrote it.
@@ -200,11 +198,11 @@ impl Exchange<'_> {
 
     /// Adds the headers of every answer (section 2.1).
     fn with_ids(&self, reply: Reply, headers: &Headers, parts: &Parts) -> Reply {
-        let own = headers.get("x-ms-version").filter(|version| version::is_version(version)).map(str::to_owned);
+        let own = headers.get("x-ms-version").filter(|version| is_service_version(version)).map(str::to_owned);
         let version = own.or_else(|| {
             let options = QueryOptions::parse(parts.uri.query().unwrap_or_default()).ok()?;
             let named = options.given("api-version").or_else(|| options.given("sv"))?;
-            version::is_version(named).then(|| named.to_owned())
+            is_service_version(named).then(|| named.to_owned())
         });
         let version = version.unwrap_or_else(|| version::DEFAULT.to_owned());
         let mut reply = reply.with("x-ms-request-id", self.request_id).with("x-ms-version", version);

@@ -10,6 +10,7 @@ use axum::extract::Request;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rowkey_authorization::{AccountKeys, Accounts};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::AccountName;
 use rowkey_sql::engine::Engine;
@@ -22,7 +23,7 @@ use tokio_rustls::TlsAcceptor;
 use super::context::ServerContext;
 use super::handler::handle;
 use super::tls::TlsIdentity;
-use crate::authorization::{AccountKeys, Accounts};
+use crate::operations::CorsRules;
 
 /// How long requests may take to end at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -103,6 +104,7 @@ impl Server {
         let context = ServerContext {
             database,
             accounts,
+            cors_rules: CorsRules::default(),
             bound,
             is_https: options.tls.is_some(),
             requests: Semaphore::new(options.requests_max),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rowkey_authorization::{AccountKeys, DEVELOPMENT_KEY, generate_key, parse_accounts};
 use rowkey_base::testing::{Dice, Mutator};
 use rowkey_sql::engine::Options;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -10,7 +11,6 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::authorization::{DEVELOPMENT_KEY, generate_key, parse_accounts, sign};
 use crate::time::http_date;
 use rowkey_model::AccountName;
 use rowkey_sql::engine::Engine;
@@ -58,7 +58,7 @@ impl Running {
         let signed = path.split('?').next().unwrap();
         let comp = path.split(['?', '&']).find(|option| option.starts_with("comp="));
         let comp = comp.map(|comp| format!("?{comp}")).unwrap_or_default();
-        let signature = sign(&format!("{date}\n/devstoreaccount1{signed}{comp}"));
+        let signature = AccountKeys::development().unwrap().sign(&format!("{date}\n/devstoreaccount1{signed}{comp}"));
         let mut text = format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nx-ms-date: {date}\r\n\
              Authorization: SharedKeyLite devstoreaccount1:{signature}\r\nContent-Length: {}\r\n",
@@ -245,6 +245,67 @@ async fn keys_that_are_exchanged_count_at_once() {
     let other = account.in_account(AccountName::parse("other").unwrap());
     other.set_account_keys(vec![DEVELOPMENT_KEY.to_owned()]).await.unwrap();
     assert_eq!(server.status("GET", "/Tables", &[], "").await, 403);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_access_signature_is_a_table_keys_and_letters() {
+    let server = Running::start().await;
+    for table in ["Orders", "Others"] {
+        let created = server.status("POST", "/Tables", &[], &format!(r#"{{"TableName":"{table}"}}"#)).await;
+        assert_eq!(created, 201);
+    }
+    let entity = |row: &str| format!(r#"{{"PartitionKey":"p","RowKey":"{row}"}}"#);
+    for row in ["1", "2"] {
+        assert_eq!(server.status("POST", "/Orders", &[], &entity(row)).await, 201);
+    }
+    let orders = "/table/devstoreaccount1/orders";
+    let lines = ["ra", "", "8999-01-01", orders, "", "", "", "2019-02-02", "p", "2", "p", "9"];
+    let signature = AccountKeys::development().unwrap().sign(&lines.join("\n"));
+    let signature = signature.replace('+', "%2B").replace('=', "%3D");
+    let sas = format!("sv=2019-02-02&tn=Orders&sp=ra&se=8999-01-01&spk=p&srk=2&epk=p&erk=9&sig={signature}");
+    for (method, path, body, status, wanted) in [
+        ("GET", "/Orders()", String::new(), 200, "\"RowKey\":\"2\""),
+        ("GET", "/Orders(PartitionKey='p',RowKey='2')", String::new(), 200, "\"RowKey\":\"2\""),
+        ("GET", "/Orders(PartitionKey='p',RowKey='1')", String::new(), 404, "ResourceNotFound"),
+        ("POST", "/Orders", entity("3"), 201, "\"RowKey\":\"3\""),
+        ("POST", "/Orders", entity("0"), 403, "AuthorizationFailure"),
+        ("DELETE", "/Orders(PartitionKey='p',RowKey='2')", String::new(), 403, "AuthorizationPermissionMismatch"),
+        ("GET", "/Others()", String::new(), 403, "AuthenticationFailed"),
+        ("GET", "/Tables", String::new(), 403, "AuthorizationFailure"),
+    ] {
+        let request = format!(
+            "{method} /devstoreaccount1{path}?{sas} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{}\
+             Content-Length: {}\r\n\r\n{body}",
+            server.address,
+            if method == "DELETE" { "If-Match: *\r\n" } else { "" },
+            body.len()
+        );
+        let answer = server.raw(request.as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{method} {path}: {answer}");
+        assert!(answer.contains(wanted) && !answer.contains("\"RowKey\":\"1\""), "{method} {path}: {answer}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cors_rules_that_are_changed_count_at_once() {
+    let server = Running::start().await;
+    let origins = ["http://a", "http://b"];
+    for set in origins {
+        let body = format!(
+            "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>{set}</AllowedOrigins><AllowedMethods>GET\
+             </AllowedMethods><MaxAgeInSeconds>5</MaxAgeInSeconds><ExposedHeaders>*</ExposedHeaders><AllowedHeaders>*\
+             </AllowedHeaders></CorsRule></Cors></StorageServiceProperties>"
+        );
+        assert_eq!(server.status("PUT", "/?restype=service&comp=properties", &[], &body).await, 202);
+        // The second time they are not read again.
+        for origin in origins.into_iter().chain(origins) {
+            let (_, answer) = server.ask("GET", "/Tables", &[("Origin", origin)], "").await;
+            let allowed = answer.contains(&format!("access-control-allow-origin: {set}\r\n"));
+            assert_eq!(allowed, origin == set, "{answer}");
+        }
+    }
     server.stop().await;
 }
 

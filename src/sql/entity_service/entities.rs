@@ -34,7 +34,7 @@ impl EntityService {
                     .map_err(|error: rowkey_storage::Error| Error::from(error))
                     .boxed()
             }
-            Err(error) => stream::iter([Err(error)]).boxed(),
+            Err(error) => return EntityStream::failed(error),
         };
         EntityStream { entities }
     }
@@ -49,6 +49,11 @@ impl EntityStream {
     /// A stream of nothing.
     pub fn empty() -> Self {
         Self { entities: stream::empty().boxed() }
+    }
+
+    /// A stream of nothing but an error.
+    pub fn failed(error: Error) -> Self {
+        Self { entities: stream::iter([Err(error)]).boxed() }
     }
 }
 

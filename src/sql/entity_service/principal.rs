@@ -99,6 +99,15 @@ impl Principal {
         self.grant.as_ref().map_or(Ok(()), |_| Err(Denied::Owner))
     }
 
+    /// Refuses the name of a table that is out of reach, whether there is one or not.
+    ///
+    /// # Errors
+    /// [`Denied::Table`].
+    pub fn expect_table(&self, name: &str) -> Result<(), Denied> {
+        let only = self.grant.as_ref().and_then(|grant| grant.table.as_ref());
+        if only.is_none_or(|only| only.as_str().eq_ignore_ascii_case(name)) { Ok(()) } else { Err(Denied::Table) }
+    }
+
     /// Refuses what is not permitted in a table at this time.
     pub(super) fn expect(
         &self,
@@ -108,9 +117,7 @@ impl Principal {
     ) -> Result<(), Denied> {
         let Some(grant) = &self.grant else { return Ok(()) };
         grant.expect_valid(now)?;
-        if grant.table.as_ref().is_some_and(|only| !only.as_str().eq_ignore_ascii_case(table)) {
-            return Err(Denied::Table);
-        }
+        self.expect_table(table)?;
         if is_permitted(grant.entities) { Ok(()) } else { Err(Denied::Permission) }
     }
 

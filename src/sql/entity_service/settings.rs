@@ -1,10 +1,19 @@
 //! What the Table service keeps beside entities: access policies, service properties, and keys of
 //! accounts.
 
+use std::sync::Arc;
+
 use super::service::{EntityService, blocking};
-use rowkey_base::Result;
+use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::AccessPolicy;
 use rowkey_storage::Edit;
+
+/// Stored access policies of a table, and characters of their ids, at most (specification, section
+/// 4.4).
+const POLICIES_MAX: usize = 5;
+const POLICY_ID_CHARS_MAX: usize = 64;
+/// What a policy may permit.
+const POLICY_LETTERS: &str = "raud";
 
 impl EntityService {
     /// The stored access policies of a table, in their order.
@@ -20,18 +29,21 @@ impl EntityService {
     /// Sets all stored access policies of a table; when this returns they are durable.
     ///
     /// # Errors
-    /// As for [`EntityService::access_policies`].
+    /// As for [`EntityService::access_policies`]; `INVALID_PARAMETER_VALUE` for more than five, an
+    /// id that comes twice or is longer than 64 characters, and letters that are none of `raud`.
     pub async fn set_access_policies(&self, table: u64, policies: Vec<AccessPolicy>) -> Result<()> {
         self.principal().expect_owner()?;
         self.expect_table(table)?;
+        check_policies(&policies)?;
         let service = self.clone();
         let edit = Edit::SetAccessPolicies { table, policies };
         blocking(move || Ok(service.store.commit(&[edit])?)).await.map(drop)
     }
 
     /// The properties of the account's Table service as they were set last, if ever.
-    pub fn service_properties(&self) -> Option<String> {
-        self.store.snapshot().catalog.service_properties(&self.account).map(str::to_owned)
+    /// They are the same text in memory until they are set again.
+    pub fn service_properties(&self) -> Option<Arc<str>> {
+        self.store.snapshot().catalog.service_properties(&self.account).cloned()
     }
 
     /// Sets the properties of the account's Table service; when this returns they are durable.
@@ -51,6 +63,18 @@ impl EntityService {
         Ok(snapshot.catalog.account_keys().map(|(name, keys)| (name.to_owned(), keys.to_vec())).collect())
     }
 
+    /// The keys of this account in base64, and none where no account of the data folder has any.
+    ///
+    /// # Errors
+    /// As for [`EntityService::account_keys`].
+    pub fn own_keys(&self) -> Result<Option<Vec<String>>> {
+        self.principal().expect_owner()?;
+        let snapshot = self.store.snapshot();
+        let catalog = &snapshot.catalog;
+        let has_keys = catalog.account_keys().len() > 0;
+        Ok(has_keys.then(|| catalog.keys_of(&self.account).to_vec()))
+    }
+
     /// Sets all keys of the account, in base64; none of them takes the account away from the Table
     /// service, and leaves its tables. When this returns it is durable.
     ///
@@ -62,4 +86,23 @@ impl EntityService {
         let edit = Edit::SetAccountKeys { account: self.account.as_str().to_owned(), keys };
         blocking(move || Ok(service.store.commit(&[edit])?)).await.map(drop)
     }
+}
+
+fn check_policies(policies: &[AccessPolicy]) -> Result<()> {
+    let refused = |what: String| Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, what));
+    if policies.len() > POLICIES_MAX {
+        return refused(format!("a table has at most {POLICIES_MAX} stored access policies"));
+    }
+    for (at, AccessPolicy { id, permissions, .. }) in policies.iter().enumerate() {
+        if id.chars().count() > POLICY_ID_CHARS_MAX {
+            return refused(format!("the id of a stored access policy has at most {POLICY_ID_CHARS_MAX} characters"));
+        }
+        if policies[..at].iter().any(|other| other.id == *id) {
+            return refused(format!("stored access policy \"{id}\" is given twice"));
+        }
+        if permissions.as_ref().is_some_and(|letters| !letters.chars().all(|letter| POLICY_LETTERS.contains(letter))) {
+            return refused(format!("stored access policy \"{id}\" permits what is none of {POLICY_LETTERS}"));
+        }
+    }
+    Ok(())
 }

@@ -23,12 +23,13 @@ impl EntityService {
     /// it is renamed.
     ///
     /// # Errors
-    /// `UNDEFINED_TABLE` if there is none of that name, with the most similar one.
+    /// `UNDEFINED_TABLE` if there is none of that name, with the most similar one for those who may
+    /// list tables.
     pub fn table_id(&self, name: &str) -> Result<u64> {
         let snapshot = self.store.snapshot();
         let found = TableName::parse(name).ok().and_then(|name| snapshot.catalog.table(&self.account, &name).cloned());
         found.map(|table| table.id).ok_or_else(|| {
-            let names = self.table_names();
+            let names = self.expect_to_list_tables().map(|()| self.table_names()).unwrap_or_default();
             let candidates: Vec<&str> = names.iter().map(String::as_str).collect();
             rowkey_postgres::error::no_such_table(name, &candidates)
         })

@@ -2,6 +2,7 @@
 //! and keys of accounts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ pub(super) struct ServiceSettings {
     access_policies: BTreeMap<u64, Vec<AccessPolicy>>,
     /// By account, in the form of the door that sets them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    properties: BTreeMap<String, String>,
+    properties: BTreeMap<String, Arc<str>>,
     /// By account, in base64; an account without keys has no entry.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     keys: BTreeMap<String, Vec<String>>,
@@ -40,14 +41,20 @@ impl Catalog {
         self.service_settings.access_policies.get(&table).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The properties of the Table service that were set for an account, as they were written.
-    pub fn service_properties(&self, account: &AccountName) -> Option<&str> {
-        self.service_settings.properties.get(account.as_str()).map(String::as_str)
+    /// The properties of the Table service that were set for an account, as they were written;
+    /// the same text in memory until they are set again.
+    pub fn service_properties(&self, account: &AccountName) -> Option<&Arc<str>> {
+        self.service_settings.properties.get(account.as_str())
     }
 
     /// The accounts that have keys, with these in base64, in the order of their names.
     pub fn account_keys(&self) -> impl ExactSizeIterator<Item = (&str, &[String])> {
         self.service_settings.keys.iter().map(|(account, keys)| (account.as_str(), keys.as_slice()))
+    }
+
+    /// The keys of one account in base64, none where it has none.
+    pub fn keys_of(&self, account: &AccountName) -> &[String] {
+        self.service_settings.keys.get(account.as_str()).map(Vec::as_slice).unwrap_or_default()
     }
 
     pub(super) fn set_account_keys(&mut self, account: &str, keys: &[String]) {
@@ -69,6 +76,6 @@ impl Catalog {
     }
 
     pub(super) fn set_service_properties(&mut self, account: &str, text: &str) {
-        self.service_settings.properties.insert(account.to_owned(), text.to_owned());
+        self.service_settings.properties.insert(account.to_owned(), text.into());
     }
 }

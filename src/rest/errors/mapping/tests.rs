@@ -22,6 +22,7 @@ fn every_state_has_its_row() {
         (SqlState::ADMIN_SHUTDOWN, 503, "ServerBusy"),
         (SqlState::TRANSACTION_RESOLUTION_UNKNOWN, 500, "OperationTimedOut"),
         (SqlState::INSUFFICIENT_PRIVILEGE, 403, "AuthorizationFailure"),
+        (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, 403, "AuthorizationFailure"),
         (SqlState::FEATURE_NOT_SUPPORTED, 501, "NotImplemented"),
         (SqlState::IO_ERROR, 500, "InternalError"),
         (SqlState::DATA_CORRUPTED, 500, "InternalError"),

@@ -1,19 +1,15 @@
-//! Percent-encoding, decoded exactly once: a key may hold the text `%25`.
+//! Percent-encoding of URLs, decoded exactly once: a key may hold the text `%25`.
 
 /// The text of a part of a path, in which `+` is a plus. `None` where an escape is cut off or the
 /// bytes are not UTF-8.
-pub(crate) fn decode_path(text: &str) -> Option<String> {
+pub fn decode_path(text: &str) -> Option<String> {
     decode(text, false)
 }
 
-/// The text of a name or a value in a query, in which `+` is a blank.
-pub(crate) fn decode_query(text: &str) -> Option<String> {
+/// The text of a name or a value in a query, in which `+` is a blank. `None` as for
+/// [`decode_path`].
+pub fn decode_query(text: &str) -> Option<String> {
     decode(text, true)
-}
-
-/// A text that goes into a URL of an answer, as it was given but for its blanks.
-pub(crate) fn encode_spaces(text: &str) -> String {
-    text.replace(' ', "%20")
 }
 
 fn decode(text: &str, plus_is_blank: bool) -> Option<String> {
