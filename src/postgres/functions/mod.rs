@@ -49,6 +49,7 @@ mod keys;
 mod kind;
 mod letter_case;
 mod like_items;
+mod like_texts;
 mod math;
 mod min_max;
 mod now;

@@ -19,6 +19,7 @@ use super::error::{SqlState, fail};
 use super::json;
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
+use super::like_texts;
 use super::regular_expressions;
 use super::scalar::{MAKE_ARRAY, Scalar, type_of};
 use super::stored_types;
@@ -68,7 +69,10 @@ impl Resolver<'_> {
             Expr::InList(list) => self.in_list(list),
             Expr::Like(like) => {
                 self.no_pattern_of_json(&like.expr, if like.case_insensitive { "~~*" } else { "~~" })?;
-                Ok(Expr::Like(like))
+                Ok(match self.zone {
+                    Some(_) => like_texts::of_rows(like, |expr| self.kind(expr)),
+                    None => Expr::Like(like),
+                })
             }
             Expr::Case(case) => self.case(case),
             Expr::Cast(Cast { expr, field }) => self.cast(*expr, &field),

@@ -8,6 +8,8 @@ use rowkey_base::{Error, Result, SqlState};
 
 /// Deepest nesting of expressions that is parsed.
 pub(super) const DEPTH_MAX: usize = 200;
+/// Deepest nesting of CASE, whose parts are levels as well.
+const CASES_MAX: usize = DEPTH_MAX - 10;
 /// Most operators one behind the other outside parentheses.
 pub(super) const CHAIN_MAX: usize = 2000;
 /// Most casts and the like on one value, one behind the other: each is a level of its own.
@@ -39,7 +41,7 @@ struct Open {
 /// Refuses what would take the planner too much of either, before anything is parsed.
 pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
     let mut open = vec![Open::default()];
-    let mut calls = 0;
+    let (mut calls, mut cases) = (0, 0_usize);
     let mut before = &Token::EOF;
     for token in tokens.iter().map(|token| &token.token).filter(|token| !matches!(token, Token::Whitespace(_))) {
         let inner = open.len();
@@ -75,11 +77,19 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
                     innermost.chain += 1;
                     (innermost.comparisons, innermost.postfix) = (0, 0);
                 }
+                Keyword::CASE => {
+                    innermost.postfix += 1;
+                    cases += 1;
+                    if cases + inner > CASES_MAX {
+                        return Err(too_deep());
+                    }
+                }
+                Keyword::END => cases = cases.saturating_sub(1),
                 Keyword::WHEN | Keyword::THEN | Keyword::ELSE | Keyword::ON | Keyword::WHERE => {
                     innermost.comparisons = 0;
                 }
                 Keyword::LIKE | Keyword::ILIKE | Keyword::SIMILAR => innermost.comparisons += 1,
-                Keyword::NOT | Keyword::IS | Keyword::COLLATE | Keyword::ZONE | Keyword::CASE => innermost.postfix += 1,
+                Keyword::NOT | Keyword::IS | Keyword::COLLATE | Keyword::ZONE => innermost.postfix += 1,
                 _ => {}
             },
             Token::Eq | Token::Neq | Token::Lt | Token::Gt | Token::LtEq | Token::GtEq => {
