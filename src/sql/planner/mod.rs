@@ -2,11 +2,13 @@
 //! DataFusion's planner with the rules of the dialect.
 
 mod column;
+mod entities_relation;
 mod odata_relation;
 mod own_functions;
 mod physical;
 mod plan_size;
 mod planning_settings;
+mod relation_functions;
 mod relations;
 mod snapshot_catalog;
 mod statement_planner;
