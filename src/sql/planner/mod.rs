@@ -22,6 +22,7 @@ pub(crate) use own_functions::{
 };
 pub(crate) use physical::{cancellable_rows, physical_plan};
 pub(crate) use planning_settings::PlanningSettings;
+pub(crate) use relation_functions::{goes_by_name, insert_of};
 pub(crate) use snapshot_catalog::{MEMORY_ROWS, PUBLIC, SnapshotCatalog};
 pub(crate) use statement_planner::{MakeFunctions, PlannedQuery, PlanningContext, StatementPlanner};
 pub(crate) use statement_state::BaseState;

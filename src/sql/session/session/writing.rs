@@ -21,7 +21,7 @@ use rowkey_postgres::types::SqlValue;
 use rowkey_storage::{Operation, Snapshot, Table, TableHold};
 
 /// How often a statement runs because other transactions were first.
-const WRITE_ATTEMPTS_MAX: usize = 200;
+pub(super) const WRITE_ATTEMPTS_MAX: usize = 200;
 /// After so many attempts, the statement holds its table; a large one after the first.
 const ATTEMPTS_BESIDE_OTHERS: usize = 3;
 /// A statement with so many operations is large.
@@ -233,17 +233,14 @@ impl Session {
         }
     }
 
-    /// Runs a statement that writes: it commits at once, and runs again if another transaction was
-    /// first; in a transaction block it adds to the write set.
-    pub(super) async fn write(
+    /// Runs a statement whose table has the columns that it names: it commits at once, and runs
+    /// again if another transaction was first; in a transaction block it adds to the write set.
+    pub(super) async fn write_rows(
         &mut self,
         prepared: &Arc<Prepared>,
-        written: &ast::Statement,
+        verb: &'static str,
         parameters: &Arc<[SqlValue]>,
     ) -> Result<Outcome> {
-        self.transaction.refuse_if_failed()?;
-        let verb = rowkey_postgres::syntax::verb(written).unwrap_or_default();
-        self.refuse_if_read_only(verb)?;
         let mut attempt = 1;
         let mut hold: Option<Arc<TableHold>> = None;
         loop {
