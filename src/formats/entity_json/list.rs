@@ -19,7 +19,8 @@ const PAGE: &str = "value";
 /// ```
 /// use rowkey_formats::entity_json::EntityList;
 ///
-/// let list = EntityList::decode(r#"[{"PartitionKey":"p","RowKey":"1","B":1},{"PartitionKey":"p","RowKey":"2","A":2}]"#)?;
+/// let text = r#"[{"PartitionKey":"p","RowKey":"1","B":1},{"PartitionKey":"p","RowKey":"2","A":2}]"#;
+/// let list = EntityList::decode(text)?;
 /// assert_eq!(list.rows().len(), 2);
 /// assert_eq!(list.names().iter().map(|name| &**name).collect::<Vec<_>>(), ["B", "A"]);
 /// # Ok::<(), rowkey_base::Error>(())

@@ -10,7 +10,7 @@ use super::alter_table::set_columns;
 use super::tables::declared;
 use crate::planner::{PUBLIC, StatementPlanner, goes_by_name, insert_of};
 use crate::provider::TableColumns;
-use crate::writes::{Action, Source, Write, is_default, is_untyped, syntax};
+use crate::writes::{Action, Source, Write, is_default, is_untyped, syntax, too_few};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::TableName;
 use rowkey_postgres::parameters::data_type;
@@ -109,7 +109,7 @@ impl SourceTypes<'_> {
             Action::Insert { source: Source::Query(query), .. } => {
                 let query = syntax::statement_of(self.write.with.as_ref(), query);
                 let columns = self.of_query(query).await?;
-                places.map(|place| columns.get(place).copied().flatten()).collect()
+                places.map(|place| columns.get(place).copied().ok_or_else(too_few)).collect::<Result<_>>()?
             }
             Action::Insert { source: Source::Values(rows), .. } => {
                 let mut types = Vec::new();

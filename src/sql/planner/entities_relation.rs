@@ -16,8 +16,9 @@ use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
 
 const USAGE: &str = r#"for example rowkey.entities_from_json($$[{"PartitionKey":"Sales","RowKey":"1","Age":41}]$$)"#;
 
-/// Most values, those counted that an entity lacks: a query has at most 150,000.
-const VALUES_MAX: usize = 100_000;
+/// Most values, those counted that an entity lacks: with a row for every two of them, as many as a
+/// query may have.
+const VALUES_MAX: usize = 90_000;
 
 /// The entities of a text as a query over VALUES.
 pub(super) struct EntitiesRelation {
@@ -182,7 +183,8 @@ mod tests {
     fn columns_are_in_the_order_of_the_text_with_their_types() {
         let found = relation(
             r#"[{"PartitionKey":"p","RowKey":"1","Z":1,"A":"it's"},
-                {"PartitionKey":"p","RowKey":"2","Z@odata.type":"Edm.Int64","Z":"5","B@odata.type":"Edm.Binary","B":"AQI="}]"#,
+                {"PartitionKey":"p","RowKey":"2","Z@odata.type":"Edm.Int64","Z":"5",
+                "B@odata.type":"Edm.Binary","B":"AQI="}]"#,
         );
         assert_eq!(
             found.sql,

@@ -88,7 +88,8 @@ fn insert_of_mut(statement: &mut ast::Statement) -> Option<&mut ast::Insert> {
     }
 }
 
-/// Whether an INSERT without a list of columns takes its rows by `SELECT *` from entities of a text.
+/// Whether an INSERT without a list of columns takes its rows by `SELECT *` from the entities of a
+/// text.
 pub(crate) fn goes_by_name(insert: &ast::Insert) -> bool {
     let Some(SetExpr::Select(select)) = insert.source.as_ref().map(|query| query.body.as_ref()) else { return false };
     let ([SelectItem::Wildcard(options)], [from]) = (select.projection.as_slice(), select.from.as_slice()) else {

@@ -35,7 +35,7 @@ fn entities_stand_in_from_like_a_table() {
         ("'[]' || ''", SqlState::INVALID_STATEMENT),
         ("'[]', '[]'", SqlState::INVALID_STATEMENT),
         (
-            "'[{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"A\":1},{\"PartitionKey\":\"p\",\"RowKey\":\"2\",\"A\":true}]'",
+            "'{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"A\":1}{\"PartitionKey\":\"p\",\"RowKey\":\"2\",\"A\":true}'",
             SqlState::DATATYPE_MISMATCH,
         ),
     ] {
@@ -68,7 +68,8 @@ fn inserts_go_by_the_names_of_columns() {
         assert_eq!(fails(&mut session, &format!("INSERT INTO people {source}")), SqlState::SYNTAX_ERROR, "{source}");
     }
     let listed = format!(
-        "INSERT INTO people (rowkey, partitionkey, city) SELECT rowkey, partitionkey, city FROM {json} WHERE rowkey = '2'"
+        "INSERT INTO people (rowkey, partitionkey, city) \
+         SELECT rowkey, partitionkey, city FROM {json} WHERE rowkey = '2'"
     );
     run(&mut session, &listed);
     assert_eq!(ask(&mut session, all), ["p|1|NULL|41|10115", "p|2|Köln|NULL|NULL"]);
@@ -111,10 +112,10 @@ fn entity_json_is_read_back() {
         super::within_runtime(service.operate(table, &insert)).expect("inserted");
     }
     let mut session = session(&engine);
-    let texts = ask(&mut session, "SELECT string_agg(rowkey.entity_json(written), ',') FROM written");
+    let texts = ask(&mut session, "SELECT rowkey.entity_json(written) FROM written").join(",");
     run(&mut session, "CREATE TABLE Copied ()");
     run(&mut session, "SET rowkey.new_properties = on");
-    run(&mut session, &format!("INSERT INTO copied SELECT * FROM rowkey.entities_from_json($j$[{}]$j$)", texts[0]));
+    run(&mut session, &format!("INSERT INTO copied SELECT * FROM rowkey.entities_from_json($j$[{texts}]$j$)"));
     let parts = |table: &str| {
         let found = entities(&engine, table).expect(table);
         found.iter().map(|entity| (entity.key.clone(), entity.parts().to_vec())).collect::<Vec<_>>()

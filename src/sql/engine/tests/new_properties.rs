@@ -58,7 +58,8 @@ fn columns_have_the_types_of_the_values() {
     let mut session = adding(&engine);
     run(
         &mut session,
-        "INSERT INTO things (partitionkey, rowkey, AGE, \"I\", \"L\", \"B\", \"T\", \"N\", \"F\", \"D\", \"G\", \"X\", \"S\") \
+        "INSERT INTO things (partitionkey, rowkey, AGE, \"I\", \"L\", \"B\", \"T\", \"N\", \"F\", \"D\", \
+         \"G\", \"X\", \"S\") \
          VALUES ('p', 'a', 7, -1, 2147483648, true, 'text', NULL, 1.5::float8, '2024-05-01 08:00:00Z'::timestamptz, \
          '0eaf8d37-0eaf-4a4b-8d37-0eaf8d370eaf'::uuid, '\\x01'::bytea, 'a' || 'b')",
     );
@@ -154,6 +155,8 @@ fn types_that_no_property_has_are_refused_as_by_alter_table() {
             assert!(error.hint().is_some_and(|hint| hint.contains("double precision")), "{sql}");
         }
     }
+    let few = "INSERT INTO things (partitionkey, rowkey, \"Age\", fresh) SELECT 'p', 'a', 1";
+    assert_eq!(fails(&mut session, few), SqlState::SYNTAX_ERROR);
     let mixed = "INSERT INTO things (partitionkey, rowkey, fresh) VALUES ('p', 'a', 1), ('p', 'b', true)";
     assert_eq!(fails(&mut session, mixed), SqlState::DATATYPE_MISMATCH);
     let unfit = "INSERT INTO things (partitionkey, rowkey, fresh) VALUES ('p', 'a', 1), ('p', 'b', 'x')";
@@ -258,14 +261,18 @@ fn what_else_an_insert_says_knows_the_columns() {
     assert_eq!(ask(&mut session, &format!("{insert} {conflict} RETURNING fresh, fresh + 1 AS next")), ["1|2"]);
     assert_eq!(ask(&mut session, &format!("{insert} {conflict} RETURNING *")).len(), 1);
     assert_eq!(ask(&mut session, "SELECT fresh FROM things"), ["2"]);
+    // The time of the commit, though it adds columns.
+    let timed = "INSERT INTO things (partitionkey, rowkey, timed) VALUES ('p', 'b', 1) RETURNING \"Timestamp\"::text";
+    let returned = ask(&mut session, timed);
+    assert_eq!(ask(&mut session, "SELECT \"Timestamp\"::text FROM things WHERE rowkey = 'b'"), returned);
     let other = "INSERT INTO things (partitionkey, rowkey, more) VALUES ('p', 'a', 1) \
                  ON CONFLICT (partitionkey, rowkey) DO UPDATE SET other = 1";
     assert_eq!(fails(&mut session, other), SqlState::UNDEFINED_COLUMN);
     let nothing = "INSERT INTO things (partitionkey, rowkey, more) VALUES ('p', 'a', 1) ON CONFLICT DO NOTHING";
     run(&mut session, nothing);
-    assert_eq!(columns(&mut session), ["Age|integer", "fresh|integer", "more|integer"]);
+    assert_eq!(columns(&mut session), ["Age|integer", "fresh|integer", "timed|integer", "more|integer"]);
     run(&mut session, "INSERT OR REPLACE INTO things (partitionkey, rowkey, again) VALUES ('p', 'a', 'x')");
-    assert_eq!(ask(&mut session, "SELECT fresh, again FROM things"), ["NULL|x"]);
+    assert_eq!(ask(&mut session, "SELECT fresh, again FROM things WHERE rowkey = 'a'"), ["NULL|x"]);
 }
 
 #[test]

@@ -44,7 +44,8 @@ impl Session {
         let signals = self.registration.signals();
         let committed = match self.transaction.definitions() {
             Some(definitions) => {
-                commit::commit_definitions(&self.compiler, definitions, operations, hold.cloned(), signals).await
+                let hold = hold.cloned();
+                commit::commit_definitions(&self.compiler, definitions, operations, hold, signals).await.map(drop)
             }
             None if operations.is_empty() => return Ok(()),
             None => {
@@ -274,10 +275,7 @@ impl Session {
                     answer = returned.await?;
                 }
             }
-            return Ok(match (answer, &prepared.columns) {
-                (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
-                _ => Outcome::Done(write_tag(verb, count)),
-            });
+            return Ok(written(prepared, verb, count, answer));
         }
     }
 
@@ -325,6 +323,14 @@ impl Session {
             });
         }
         Ok(())
+    }
+}
+
+/// What a statement that wrote gives: the rows of RETURNING, or its tag.
+pub(super) fn written(prepared: &Prepared, verb: &'static str, count: u64, answer: Option<Answer>) -> Outcome {
+    match (answer, &prepared.columns) {
+        (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
+        _ => Outcome::Done(write_tag(verb, count)),
     }
 }
 
