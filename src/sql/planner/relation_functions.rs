@@ -26,16 +26,23 @@ const ENTITIES_FROM_JSON: &str = "entities_from_json";
 /// Puts subqueries in the place of the functions.
 ///
 /// # Errors
-/// Those of the functions, each at its place; `SYNTAX_ERROR` for an INSERT without a list of
-/// columns whose rows come from `entities_from_json` otherwise than by `SELECT *` from it alone.
+/// Those of the functions, each at its place; `FEATURE_NOT_SUPPORTED` for `WITH ORDINALITY`, whose
+/// numbers the subqueries do not have; `SYNTAX_ERROR` for an INSERT without a list of columns whose
+/// rows come from `entities_from_json` otherwise than by `SELECT *` from it alone.
 pub(super) fn expand(statement: &mut ast::Statement, tables: &SnapshotCatalog, source: &Source) -> Result<()> {
     let by_name = insert_of(statement).is_some_and(goes_by_name);
     // The place of a call whose columns are in the order of its text.
     let (mut expanded, mut entities_at) = (false, None);
     visit_table_factors_mut(statement, |factor| -> Result<()> {
-        let TableFactor::Table { name, alias, args: Some(arguments), .. } = factor else { return Ok(()) };
+        let TableFactor::Table { name, alias, args: Some(arguments), with_ordinality, .. } = factor else {
+            return Ok(());
+        };
         let Some(function) = function_named(name) else { return Ok(()) };
         let at = source.position(name.span().start);
+        if *with_ordinality {
+            let message = format!("WITH ORDINALITY of {ROWKEY_SCHEMA}.{function} is not supported");
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(at));
+        }
         let texts: Option<Vec<&str>> = arguments.args.iter().map(text).collect();
         let subquery = match function {
             ENTITIES_FROM_JSON => {

@@ -34,6 +34,7 @@ fn entities_stand_in_from_like_a_table() {
         ("'{\"PartitionKey\":\"p/q\",\"RowKey\":\"1\"}'", SqlState::CHECK_VIOLATION),
         ("'[]' || ''", SqlState::INVALID_STATEMENT),
         ("'[]', '[]'", SqlState::INVALID_STATEMENT),
+        ("'[]') WITH ORDINALITY AS e(a, b, n", SqlState::FEATURE_NOT_SUPPORTED),
         (
             "'{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"A\":1}{\"PartitionKey\":\"p\",\"RowKey\":\"2\",\"A\":true}'",
             SqlState::DATATYPE_MISMATCH,
