@@ -89,7 +89,8 @@
 //! own to `EntityService::operate`. An SQL statement builds rows (`TargetRowBuilder`) and comes to
 //! operations, each for the version of the entity that it has read (`Executor::run_write`); a
 //! transaction block keeps them in its `WriteSet`, and only the session's transaction commits them
-//! (`session::commit`). Either way:
+//! (`session::commit`). Columns that an INSERT adds where the session has set so
+//! (`definitions::new_properties`) are in the same record. Either way:
 //!
 //! 1. `Store::write` looks for the entities in run files, takes the commit lock, and checks the
 //!    operations against their newest versions, durable or in flight.
@@ -147,7 +148,8 @@
 //!   serde (`model/typed`), Arrow (`model/columns`), memory and spilling (`model/rows`); disk:
 //!   `storage/records/writes.rs`, `storage/run`; `formats`; SQL: `sql/definitions/tables.rs`,
 //!   `sql/writes/{target,values,constants}.rs`, `sql/provider/{columns,widening}.rs`,
-//!   `sql/session/export`, `rowkey_schema`. *Mind:* tags on disk are for good (`EdmType::tag`);
+//!   `sql/planner/entities_relation.rs`, `sql/session/export`, `rowkey_schema`. *Mind:* tags on
+//!   disk are for good (`EdmType::tag`);
 //!   names are in order; look for `EdmType::ALL` and for `_ =>` over types and values;
 //!   `tests/durability/versions.rs` opens old folders.
 //! - **a wire message**: from clients: `KINDS` and `Body::message` (`wire/message.rs`), then

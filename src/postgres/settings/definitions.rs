@@ -1,6 +1,8 @@
 //! Settings with a meaning of their own here: type, default and meaning. Names and defaults are
 //! PostgreSQL 15's.
 
+use super::NEW_PROPERTIES;
+
 /// What values a setting takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -54,6 +56,9 @@ pub struct Definition {
 /// The category of what has none of its own.
 const CATEGORY: &str = "Client Connection Defaults";
 
+/// That of settings with a dot in their names, as PostgreSQL has it for extensions.
+const CUSTOM_CATEGORY: &str = "Customized Options";
+
 /// What `server_version` says: the PostgreSQL release that this server behaves like, then what it
 /// is.
 pub const SERVER_VERSION: &str = concat!("15.8 (Rowkey ", env!("CARGO_PKG_VERSION"), ")");
@@ -69,6 +74,11 @@ const fn own(name: &'static str, kind: Kind, default: &'static str, description:
         category: CATEGORY,
         description,
     }
+}
+
+/// One that PostgreSQL does not have.
+const fn custom(name: &'static str, kind: Kind, default: &'static str, description: &'static str) -> Definition {
+    Definition { category: CUSTOM_CATEGORY, ..own(name, kind, default, description) }
 }
 
 /// One that changes nothing.
@@ -140,6 +150,12 @@ pub(super) static OWN: &[Definition] = &[
     fixed("max_identifier_length", COUNT, "255", "Longest name of a property."),
     fixed("max_index_keys", COUNT, "32", "Most columns of a key."),
     fixed("port", COUNT, "5433", "Port of the server."),
+    custom(
+        NEW_PROPERTIES,
+        Kind::Bool,
+        "off",
+        "Whether INSERT adds the columns that it names and its table does not have.",
+    ),
     own("row_security", Kind::Bool, "on", "There are no row policies."),
     reported(fixed("server_encoding", Kind::Text, "UTF8", "Encoding of what is stored.")),
     reported(fixed(

@@ -22,6 +22,9 @@ use rowkey_base::{Error, Result, SqlState};
 /// Whether the transaction refuses writes.
 pub const READ_ONLY: &str = "transaction_read_only";
 
+/// Whether INSERT adds the columns that it names and its table does not have.
+pub const NEW_PROPERTIES: &str = "rowkey.new_properties";
+
 /// What the next transaction begins with.
 const READ_ONLY_DEFAULT: &str = "default_transaction_read_only";
 

@@ -44,11 +44,11 @@ use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::FunctionContextExtension;
 use rowkey_postgres::parameters;
 use rowkey_postgres::rules::Rules;
-use rowkey_postgres::settings::Settings;
+use rowkey_postgres::settings::{NEW_PROPERTIES, Settings};
 use rowkey_postgres::syntax::located;
 use rowkey_postgres::syntax::{RowLocks, Statement};
 use rowkey_postgres::types::{PostgresType, SqlValue};
-use rowkey_storage::{Snapshot, Store};
+use rowkey_storage::{Edit, Snapshot, Store};
 
 /// Plans of longer texts are dropped on a compute thread.
 const PLANS_DROPPED_HERE_BYTES_MAX: usize = 16 << 10;
@@ -333,6 +333,7 @@ impl Compiler {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
         let written = statement.request.statement()?;
+        let context = &self.with_new_properties(context, statement, declared).await?;
         let planner = self.planner(context);
         let write = Write::read(&planner, statement, written)?;
         let types = write.infer_types(&planner, statement, written, declared, context.session.settings.style()).await?;
@@ -351,6 +352,47 @@ impl Compiler {
             from_sql: false,
             plan: plan.map(Arc::new),
         })
+    }
+
+    /// The edit that adds the columns which an INSERT names and its table does not have, if the
+    /// session has such columns added.
+    pub(crate) async fn new_properties(
+        &self,
+        context: &StatementContext,
+        statement: &Arc<Statement>,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<Option<Edit>> {
+        let (compiler, statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
+        let (signals, context) = (&context.signals, context.clone());
+        let edit = async move { compiler.edit_of_properties(&context, &statement, &declared).await };
+        self.compute.run(signals, edit).await
+    }
+
+    async fn edit_of_properties(
+        &self,
+        context: &StatementContext,
+        statement: &Statement,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<Option<Edit>> {
+        if !context.session.settings.is_on(NEW_PROPERTIES) {
+            return Ok(None);
+        }
+        let written = statement.request.statement()?;
+        definitions::new_properties(&self.planner(context), statement, written, declared).await
+    }
+
+    /// A context with the columns that a statement would add, to plan it without running it.
+    pub(crate) async fn with_new_properties(
+        &self,
+        context: &StatementContext,
+        statement: &Statement,
+        declared: &[Option<&'static PostgresType>],
+    ) -> Result<StatementContext> {
+        let snapshot = match self.edit_of_properties(context, statement, declared).await? {
+            Some(edit) => context.snapshot.with_edits(&[edit])?,
+            None => context.snapshot.clone(),
+        };
+        Ok(StatementContext { snapshot, ..context.clone() })
     }
 
     /// The value of an expression without columns, as EXECUTE takes them.

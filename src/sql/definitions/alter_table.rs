@@ -58,16 +58,21 @@ pub(super) async fn alter_table(alter: AlterTable, planner: &StatementPlanner) -
                 }
             }
             let Altered { table, columns, mut definition } = altered;
-            if columns.len() > COLUMNS_MAX {
-                let message = format!("tables can have at most {COLUMNS_MAX} columns of properties");
-                return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
-            }
-            if columns != dropped {
-                definition.edits.push(Edit::SetColumns { table: table.id, columns });
-            }
+            let changes = columns != dropped;
+            let edit = set_columns(&table, columns)?;
+            definition.edits.extend(changes.then_some(edit));
             Ok(definition)
         }
     }
+}
+
+/// The edit that gives a table these columns.
+pub(super) fn set_columns(table: &Table, columns: Vec<PropertyColumn>) -> Result<Edit> {
+    if columns.len() > COLUMNS_MAX {
+        let message = format!("tables can have at most {COLUMNS_MAX} columns of properties");
+        return Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
+    }
+    Ok(Edit::SetColumns { table: table.id, columns })
 }
 
 /// A table on its way to other columns.

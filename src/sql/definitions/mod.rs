@@ -12,6 +12,7 @@ mod create_view;
 mod dependents;
 mod drop_relations;
 mod entity_types;
+mod new_properties;
 mod relation_name;
 mod rewritten;
 mod tables;
@@ -28,6 +29,7 @@ use rowkey_storage::Edit;
 
 pub(crate) use drop_relations::drop_relations;
 pub(crate) use entity_types::EntityTypes;
+pub(crate) use new_properties::new_properties;
 pub(crate) use rewritten::Rewritten;
 
 /// What a statement changes and answers.

@@ -205,6 +205,8 @@ impl Executor {
         values: &[SqlValue],
     ) -> Result<Explained> {
         let written = prepared.statement.request.statement()?;
+        let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+        let context = &self.compiler.with_new_properties(context, &prepared.statement, &declared).await?;
         let planner = self.compiler.planner(context);
         let write = Write::read(&planner, &prepared.statement, written)?;
         let (verb, rows_given) = match &write.action {
@@ -217,7 +219,6 @@ impl Executor {
         let plan = match write.query()? {
             None => None,
             Some(query) => {
-                let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
                 let planned =
                     planner.resolved_query(&prepared.statement, query, &write.functions, Vec::new(), &declared).await?;
                 let plan = parameters::with_values(planned.plan, &prepared.parameters, values)?;

@@ -2,11 +2,13 @@
 //! DataFusion's planner with the rules of the dialect.
 
 mod column;
+mod entities_relation;
 mod odata_relation;
 mod own_functions;
 mod physical;
 mod plan_size;
 mod planning_settings;
+mod relation_functions;
 mod relations;
 mod snapshot_catalog;
 mod statement_planner;
@@ -20,6 +22,7 @@ pub(crate) use own_functions::{
 };
 pub(crate) use physical::{cancellable_rows, physical_plan};
 pub(crate) use planning_settings::PlanningSettings;
+pub(crate) use relation_functions::{goes_by_name, insert_of};
 pub(crate) use snapshot_catalog::{MEMORY_ROWS, PUBLIC, SnapshotCatalog};
 pub(crate) use statement_planner::{MakeFunctions, PlannedQuery, PlanningContext, StatementPlanner};
 pub(crate) use statement_state::BaseState;

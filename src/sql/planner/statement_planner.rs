@@ -17,10 +17,10 @@ use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
 
 use super::column::Column;
-use super::odata_relation;
 use super::own_functions;
 use super::physical::{cancellable_rows, physical_plan};
 use super::plan_size::refuse_large;
+use super::relation_functions;
 use super::relations::SnapshotRelations;
 use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
 use super::statement_state::{LentState, StatementSettings};
@@ -248,9 +248,14 @@ impl StatementPlanner {
         Ok(PlannedQuery { relations: resolved.relations, ..planned })
     }
 
+    /// Puts queries in the place of functions in FROM that stand for one.
+    pub(crate) fn expand(&self, statement: &Statement, expanded: &mut ast::Statement) -> Result<()> {
+        relation_functions::expand(expanded, &self.tables, &statement.source)
+    }
+
     /// Writes into a statement what its names mean.
     pub(crate) fn resolve(&self, statement: &Statement, resolved: &mut ast::Statement) -> Result<names::Resolved> {
-        odata_relation::expand(resolved, &self.tables, &statement.source)?;
+        self.expand(statement, resolved)?;
         own_functions::unqualify(resolved);
         names::resolve(resolved, &self.relations).map_err(|error| error.located(&statement.source))
     }

@@ -81,14 +81,14 @@ fn is_small(operations: &[Operation<'_>]) -> bool {
     operations.len() <= OPERATIONS_HERE_MAX && operations.iter().map(content).sum::<u64>() <= BYTES_HERE_MAX
 }
 
-/// The same with definitions.
+/// The same with definitions, of which there may be some without operations.
 pub(super) async fn commit_definitions(
     compiler: &Compiler,
     definitions: Definitions,
     operations: Vec<Operation<'static>>,
     hold: Option<Arc<TableHold>>,
     signals: &Signals,
-) -> Result<()> {
+) -> Result<Written> {
     let of_work = signals.of_statement();
     let operations = room_for(compiler, operations, hold.clone(), &of_work).await?;
     let committing = signals.committing();
@@ -97,11 +97,12 @@ pub(super) async fn commit_definitions(
         let committed = store.commit_definitions(&definitions, &operations, hold.as_deref()).await;
         committed.map_err(of_commit)
     };
-    let (_, gone) = compiler.compute().run(&of_work, written).await?;
+    let (written, gone) = compiler.compute().run(&of_work, written).await?;
     committing.done();
     let store = Arc::clone(compiler.store());
     let cleaned = tokio::task::spawn_blocking(move || store.clean_up(gone)).await;
-    cleaned.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))
+    cleaned.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
+    Ok(written)
 }
 
 /// Commits what a single statement defines.

@@ -31,6 +31,7 @@ use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, field, oid};
 mod cursors;
 mod execute;
 mod implicit_transactions;
+mod new_properties;
 mod settings;
 mod values;
 mod writing;

@@ -131,13 +131,13 @@ fn written_out(digits: &str, negative: bool) -> Option<String> {
 }
 
 /// The word DEFAULT, which stands for absence.
-pub(super) fn is_default(expr: &Expr) -> bool {
+pub(crate) fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
 }
 
 /// Whether an expression is a text or a parameter of no type yet, which takes the type of what it
 /// is assigned to.
-pub(super) fn is_untyped(expr: &Expr) -> bool {
+pub(crate) fn is_untyped(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_untyped(inner),
         Expr::Value(value) => matches!(

@@ -21,7 +21,7 @@ use rowkey_postgres::types::SqlValue;
 use rowkey_storage::{Operation, Snapshot, Table, TableHold};
 
 /// How often a statement runs because other transactions were first.
-const WRITE_ATTEMPTS_MAX: usize = 200;
+pub(super) const WRITE_ATTEMPTS_MAX: usize = 200;
 /// After so many attempts, the statement holds its table; a large one after the first.
 const ATTEMPTS_BESIDE_OTHERS: usize = 3;
 /// A statement with so many operations is large.
@@ -44,7 +44,8 @@ impl Session {
         let signals = self.registration.signals();
         let committed = match self.transaction.definitions() {
             Some(definitions) => {
-                commit::commit_definitions(&self.compiler, definitions, operations, hold.cloned(), signals).await
+                let hold = hold.cloned();
+                commit::commit_definitions(&self.compiler, definitions, operations, hold, signals).await.map(drop)
             }
             None if operations.is_empty() => return Ok(()),
             None => {
@@ -233,17 +234,14 @@ impl Session {
         }
     }
 
-    /// Runs a statement that writes: it commits at once, and runs again if another transaction was
-    /// first; in a transaction block it adds to the write set.
-    pub(super) async fn write(
+    /// Runs a statement whose table has the columns that it names: it commits at once, and runs
+    /// again if another transaction was first; in a transaction block it adds to the write set.
+    pub(super) async fn write_rows(
         &mut self,
         prepared: &Arc<Prepared>,
-        written: &ast::Statement,
+        verb: &'static str,
         parameters: &Arc<[SqlValue]>,
     ) -> Result<Outcome> {
-        self.transaction.refuse_if_failed()?;
-        let verb = rowkey_postgres::syntax::verb(written).unwrap_or_default();
-        self.refuse_if_read_only(verb)?;
         let mut attempt = 1;
         let mut hold: Option<Arc<TableHold>> = None;
         loop {
@@ -277,10 +275,7 @@ impl Session {
                     answer = returned.await?;
                 }
             }
-            return Ok(match (answer, &prepared.columns) {
-                (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
-                _ => Outcome::Done(write_tag(verb, count)),
-            });
+            return Ok(written(prepared, verb, count, answer));
         }
     }
 
@@ -328,6 +323,14 @@ impl Session {
             });
         }
         Ok(())
+    }
+}
+
+/// What a statement that wrote gives: the rows of RETURNING, or its tag.
+pub(super) fn written(prepared: &Prepared, verb: &'static str, count: u64, answer: Option<Answer>) -> Outcome {
+    match (answer, &prepared.columns) {
+        (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
+        _ => Outcome::Done(write_tag(verb, count)),
     }
 }
 
