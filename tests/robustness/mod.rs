@@ -16,6 +16,7 @@ mod garbage;
 mod growing_plans;
 mod limits;
 mod long_steps;
+mod multiplying;
 mod pipeline;
 mod places;
 mod polls;

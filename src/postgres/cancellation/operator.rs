@@ -15,7 +15,7 @@ use futures::Stream;
 use tokio::time::Instant;
 
 use super::repartition::LISTS_DIVISOR;
-use super::row_bytes::{compacted, rows_within, shown_bytes_of, with_few_buffers};
+use super::row_bytes::{compacted, rows_within, shown_bytes_of, unnested_within, with_few_buffers};
 use super::token::CancellationToken;
 use crate::functions::ValueBudget;
 use crate::pass_through::{PassThrough, PassThroughExec};
@@ -25,11 +25,13 @@ use rowkey_base::clock::timer_now;
 const TIME_SLICE: Duration = Duration::from_millis(5);
 
 /// How many rows of a batch are handed on at a time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Cut {
     Rows(usize),
     /// As many as operators gather where rows have lists.
     Gathered,
+    /// As many as show no more bytes than that once these lists are unnested.
+    Unnested(Arc<[usize]>),
     /// As many as show no more bytes than the values of a batch may have, in buffers of their own.
     Bytes,
 }
@@ -52,6 +54,16 @@ pub(super) fn checked_in_slices(
     token: &Arc<CancellationToken>,
 ) -> Arc<dyn ExecutionPlan> {
     PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Rows(rows_max) })
+}
+
+/// Cuts batches of which some lists are unnested: all other values of a row are in each row of it
+/// then.
+pub(super) fn in_unnested_pieces(
+    input: Arc<dyn ExecutionPlan>,
+    lists: Arc<[usize]>,
+    token: &Arc<CancellationToken>,
+) -> Arc<dyn ExecutionPlan> {
+    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Unnested(lists) })
 }
 
 /// Cuts batches into as few rows as operators gather where rows have lists.
@@ -86,7 +98,7 @@ impl PassThrough for Cancellable {
             rows,
             token: Arc::clone(&self.token),
             slice_ends: None,
-            cut: self.cut,
+            cut: self.cut.clone(),
             budget,
             pending: None,
         }))
@@ -107,8 +119,13 @@ struct CancellableStream {
 impl CancellableStream {
     /// The first rows of a batch, or of the rest of one; the rest is pending.
     fn cut(&mut self, batch: RecordBatch, is_rest: bool) -> Result<RecordBatch> {
-        let rows = match self.cut {
-            Cut::Rows(most) => batch.num_rows().min(most),
+        let rows = match &self.cut {
+            Cut::Rows(most) => batch.num_rows().min(*most),
+            Cut::Unnested(lists) => {
+                let (rows, bytes) = unnested_within(&batch, lists, self.budget.batch_bytes());
+                self.budget.rows(rows, bytes)?;
+                rows
+            }
             Cut::Gathered => batch.num_rows().min((self.budget.gathered_rows() / LISTS_DIVISOR).max(1)),
             Cut::Bytes => rows_within(&batch, self.budget.batch_bytes()),
         };
@@ -119,14 +136,14 @@ impl CancellableStream {
         }
         if rows == batch.num_rows() && !is_rest {
             return match self.cut {
-                Cut::Rows(_) | Cut::Gathered => Ok(batch),
+                Cut::Rows(_) | Cut::Gathered | Cut::Unnested(_) => Ok(batch),
                 Cut::Bytes => with_few_buffers(batch),
             };
         }
         self.pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
         let piece = batch.slice(0, rows);
         match self.cut {
-            Cut::Rows(_) | Cut::Gathered => Ok(piece),
+            Cut::Rows(_) | Cut::Gathered | Cut::Unnested(_) => Ok(piece),
             Cut::Bytes => compacted(&piece),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::Schema;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_plan::ExecutionPlan;
@@ -24,9 +24,10 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use super::expression::CancellableExpr;
 use super::growth::Growth;
 use super::large_operands::over_columns;
-use super::operator::{checked, checked_in_pieces, checked_in_slices, in_gathered_slices};
+use super::operator::{checked, checked_in_pieces, checked_in_slices, in_gathered_slices, in_unnested_pieces};
 use super::projection::LargeProjectionExec;
 use super::repartition::{LISTS_DIVISOR, repartitioned};
+use super::row_bytes::is_copied;
 use super::small_batches::{Gathered, gathering, with_small_batches};
 use super::token::CancellationToken;
 
@@ -113,7 +114,9 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         return Ok(Arc::new(LocalLimitExec::new(sort, fetch)));
     }
     let repeats_rows = plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>();
-    if (repeats_rows || plan.is::<HashJoinExec>() || plan.is::<SortMergeJoinExec>()) && copies_values(&plan.schema()) {
+    let is_join = repeats_rows || plan.is::<HashJoinExec>() || plan.is::<SortMergeJoinExec>();
+    // Those of its condition as well, which may not be among its columns.
+    if is_join && plan.children().iter().any(|input| copies_values(&input.schema())) {
         let plan = match plan.children().as_slice() {
             // All pairs of one row and a batch are made at once.
             [one, others] if repeats_rows => {
@@ -124,16 +127,16 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         };
         return gathering(plan, Gathered::WideRows { divisor: LISTS_DIVISOR });
     }
+    if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {
+        let lists = unnest.list_column_indices().iter().map(|list| list.index_in_input_schema).collect();
+        let input = in_unnested_pieces(Arc::clone(unnest.input()), lists, token);
+        return replace_children_if_necessary(plan, vec![input]);
+    }
     Ok(plan)
 }
 
-/// Whether rows have values that are copied wherever they are repeated, and may be long: views are
-/// not.
 fn copies_values(schema: &Schema) -> bool {
-    schema.fields().iter().any(|field| {
-        let data_type = field.data_type();
-        data_type.is_nested() || matches!(data_type, DataType::LargeUtf8 | DataType::LargeBinary)
-    })
+    schema.fields().iter().any(|field| is_copied(field.data_type()))
 }
 
 /// Operators that show a value of their input, or a constant, in many rows, or gather many in one.

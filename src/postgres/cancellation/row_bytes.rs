@@ -9,6 +9,8 @@ use datafusion::common::Result;
 
 use crate::functions::shown_bytes;
 
+/// What an item takes that has no width of its own, without its text.
+const VIEW_BYTES: usize = 16;
 /// A list of so many buffers costs little, however few the rows are.
 const SHORT_LIST: usize = 64;
 
@@ -27,6 +29,45 @@ pub(super) fn rows_within(batch: &RecordBatch, bytes_max: usize) -> usize {
         bytes = shown_bytes_of(&batch.slice(0, rows));
     }
     rows
+}
+
+/// Whether values are copied wherever they are repeated, and may be long: views are not.
+pub(super) fn is_copied(data_type: &DataType) -> bool {
+    data_type.is_nested() || matches!(data_type, DataType::LargeUtf8 | DataType::LargeBinary)
+}
+
+/// How many of the first rows show at most so many bytes once these lists are unnested, one at
+/// least, and these bytes.
+pub(super) fn unnested_within(batch: &RecordBatch, lists: &[usize], bytes_max: usize) -> (usize, usize) {
+    let unnested: Vec<&ListArray> =
+        lists.iter().filter_map(|at| batch.columns().get(*at)?.as_list_opt::<i32>()).collect();
+    let copied: Vec<&ArrayRef> =
+        batch.columns().iter().enumerate().filter(|(at, _)| !lists.contains(at)).map(|(_, column)| column).collect();
+    let copied: Vec<&ArrayRef> = copied.into_iter().filter(|column| is_copied(column.data_type())).collect();
+    if copied.is_empty() {
+        return (batch.num_rows(), 0);
+    }
+    let length = |list: &&ListArray, row: usize| if list.is_null(row) { 0 } else { list.value_length(row) as usize };
+    let mut bytes = 0_usize;
+    for row in 0..batch.num_rows() {
+        let items = unnested.iter().map(|list| length(list, row)).max().unwrap_or(0);
+        let each: usize = copied.iter().map(|column| copied_bytes(&column.slice(row, 1))).sum();
+        let with_row = bytes.saturating_add(items.saturating_mul(each));
+        if row > 0 && with_row > bytes_max {
+            return (row, bytes);
+        }
+        bytes = with_row;
+    }
+    (batch.num_rows(), bytes)
+}
+
+/// What a copy takes, with the items of lists.
+fn copied_bytes(array: &ArrayRef) -> usize {
+    let items = array.as_list_opt::<i32>().map_or(0, |list| {
+        let (from, to) = (list.value_offsets()[0], list.value_offsets()[list.len()]);
+        (to - from) as usize * list.value_type().primitive_width().unwrap_or(VIEW_BYTES)
+    });
+    items + shown_bytes(array)
 }
 
 /// The same rows in buffers of their own.
@@ -128,6 +169,21 @@ mod tests {
         assert_eq!(mended, rows);
         assert_eq!(mended.columns().iter().map(buffers).collect::<Vec<_>>(), [1, 1]);
         assert!(Arc::ptr_eq(mended.column(1), rows.column(1)));
+    }
+
+    #[test]
+    fn rows_are_counted_by_what_they_become_unnested() {
+        let mut lists = ListBuilder::new(arrow::array::Int32Builder::new());
+        for items in [2, 3, 0, 4] {
+            lists.append_value((0..items).map(Some));
+        }
+        let lists: ArrayRef = Arc::new(lists.finish());
+        let rows = batch(vec![Arc::clone(&lists), Arc::clone(&lists), repeated(4)]);
+        // The first list is unnested: items by items of four bytes.
+        assert_eq!(unnested_within(&rows, &[0], 1000), (4, 4 * (2 * 2 + 3 * 3 + 4 * 4)));
+        assert_eq!(unnested_within(&rows, &[0], 60), (3, 4 * (2 * 2 + 3 * 3)));
+        assert_eq!(unnested_within(&rows, &[0], 1), (1, 16));
+        assert_eq!(unnested_within(&rows, &[0, 1], 1), (4, 0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, ListArray, StructArray, new_empty_array};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -227,19 +227,23 @@ impl ScalarUDFImpl for ArrayFunction {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let context = FunctionContextExtension::of(&args.config_options).ok();
-        let arrays: Vec<ArrayRef> =
-            args.args.into_iter().map(|value| value.into_array(args.number_rows)).collect::<Result<_>>()?;
+        let is_constant = args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)));
+        let rows = if is_constant { 1 } else { args.number_rows };
+        let arrays: Vec<ArrayRef> = args.args.into_iter().map(|value| value.into_array(rows)).collect::<Result<_>>()?;
         let Some(first) = arrays.first() else { return internal_err!("{} without an argument", self.name()) };
         let result: ArrayRef = match self.kind {
             Polymorphic::Expand => Arc::new(expand(first.as_list::<i32>())?),
             Polymorphic::OrEmpty => or_empty(first)?,
-            Polymorphic::Ordinals => Arc::new(ordinals(&arrays, args.number_rows)?),
+            Polymorphic::Ordinals => Arc::new(ordinals(&arrays, rows)?),
             Polymorphic::AclExplode => {
                 let role = |name: &str| context.and_then(|context| context.role_oid(name)).unwrap_or(0);
                 Arc::new(explode(first, &role)?)
             }
         };
-        Ok(ColumnarValue::Array(result))
+        match is_constant {
+            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?)),
+            false => Ok(ColumnarValue::Array(result)),
+        }
     }
 }
 
@@ -265,6 +269,9 @@ fn expand(array: &ListArray) -> Result<ListArray> {
 fn or_empty(array: &ArrayRef) -> Result<ArrayRef> {
     let Some(list) = array.as_list_opt::<i32>() else { return Ok(Arc::clone(array)) };
     let DataType::List(item) = list.data_type() else { return Ok(Arc::clone(array)) };
+    if list.null_count() == 0 {
+        return Ok(Arc::clone(array));
+    }
     let (items, lengths) = items_of(list)?;
     Ok(Arc::new(ListArray::try_new(Arc::clone(item), OffsetBuffer::from_lengths(lengths), items, None)?))
 }

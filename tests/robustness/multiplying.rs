@@ -1,0 +1,90 @@
+//! Short statements that multiply their rows or values: in memory, or refused before it is taken.
+
+use crate::robustness::server::Server;
+
+const MIBIBYTES_MAX: u64 = 700;
+/// What one step makes is at most so much more.
+const PEAK_MIBIBYTES_MAX: u64 = 500;
+
+fn with_rows() -> (Server, crate::robustness::wire::Client) {
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    let mut client = server.connect();
+    for statement in [
+        "create table people (age int, last text)",
+        "insert into people (partitionkey, rowkey, age, last) \
+         select 'p', lpad(n::text, 6, '0'), n % 50, 'name' || n from generate_series(1, 20000) g(n)",
+        "set statement_timeout = '100s'",
+    ] {
+        assert_eq!(client.ask(statement).errors, [], "{statement}");
+    }
+    (server, client)
+}
+
+#[test]
+fn what_multiplies_is_bounded_before_it_is_made() {
+    let (server, mut client) = with_rows();
+    let array = "(select array_agg(x) a from generate_series(1, 300000) x)";
+    for (text, expected) in [
+        // An array of a subquery stands once, not in each row.
+        ("select count(*) from people where age = any(array(select generate_series(1, 100000)))", "19600"),
+        ("select count(*) from people where age = any(array(select n from generate_series(60, 90) n))", "0"),
+        (&format!("select sum(cardinality(array_cat(a, a))) from {array} s, generate_series(1, 100)"), "60000000"),
+        (
+            &format!(
+                "select count(*) from (select array_prepend(g, a) b from {array} s, generate_series(1, 50) g) t \
+                 where cardinality(b) > 1"
+            ),
+            "50",
+        ),
+        (
+            "select count(c) from (select a || b c from (select jsonb_agg(g) a from generate_series(1, 100000) g) x, \
+             (select jsonb_agg(g) b from generate_series(1, 100000) g) y, generate_series(1, 20)) t",
+            "20",
+        ),
+        ("select count(*) from people where repeat(last, 50) like '%a%m%e%1%' || last || rowkey", "0"),
+        (
+            "select count(*) from (select count(*) from people \
+             group by cube(age, last, rowkey, age + 1, age + 2, age + 3)) t where count = 20000",
+            "1",
+        ),
+    ] {
+        assert_eq!(client.value(text), expected, "{text}");
+        assert!(server.peak_mibibytes() < PEAK_MIBIBYTES_MAX, "{} MiB: {text}", server.peak_mibibytes());
+    }
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+#[test]
+fn what_multiplies_beyond_its_memory_is_refused() {
+    let (server, mut client) = with_rows();
+    let keys = |number: usize| (0..number).map(|at| format!("age + {at}")).collect::<Vec<_>>().join(", ");
+    let (cube, product) = (keys(25), format!("cube({}), cube({})", keys(8), keys(7)));
+    let columns = (0..100).map(|at| format!("repeat(last || {at}, 100000)")).collect::<Vec<_>>().join(", ");
+    let case = format!("{}2{}", "case when age = 1 then 1 else ".repeat(200), " end".repeat(200));
+    for (text, code) in [
+        ("explain select generate_series(1, 10) * generate_series(1, 1000000000)", "54000"),
+        ("select count(*) from people, lateral generate_series(1, age * 1000000) g", "54000"),
+        ("select generate_series(now()::timestamp, now()::timestamp + '100 years', '1 second') + '1 day'", "54000"),
+        ("select unnest(a), a from (select array_agg(g) a from generate_series(1, 100000) g) t", "54000"),
+        (&format!("select count(*) from people group by cube({cube})"), "54011"),
+        (&format!("select count(*) from people group by {product}"), "54001"),
+        (&format!("select {columns} from people"), "54000"),
+        (&format!("select {case} from people"), "54001"),
+        ("select levenshtein(repeat('a', 100000), 'b')", "22023"),
+    ] {
+        assert_eq!(client.ask(text).code(), code, "{text:.200}");
+        assert!(server.peak_mibibytes() < PEAK_MIBIBYTES_MAX, "{} MiB: {text:.200}", server.peak_mibibytes());
+    }
+    let last = "select strpos(repeat('a', 8000000), repeat('a', 4000000) || 'b')";
+    assert_eq!(client.value(last), "0");
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+/// The condition that the first rows make of all keys would be as deep as there are keys.
+#[test]
+fn the_first_rows_by_many_keys() {
+    let (server, mut client) = with_rows();
+    let keys = (0..200).map(|at| format!("age + {at}")).collect::<Vec<_>>().join(", ");
+    assert_eq!(client.value(&format!("select rowkey from people order by {keys}, rowkey limit 1")), "000050");
+    server.assert_well_within(MIBIBYTES_MAX);
+}
