@@ -59,12 +59,15 @@ fn what_multiplies_beyond_its_memory_is_refused() {
     let (server, mut client) = with_rows();
     let keys = |number: usize| (0..number).map(|at| format!("age + {at}")).collect::<Vec<_>>().join(", ");
     let (cube, product) = (keys(25), format!("cube({}), cube({})", keys(8), keys(7)));
-    let columns = (0..100).map(|at| format!("repeat(last || {at}, 100000)")).collect::<Vec<_>>().join(", ");
+    let columns = (0..100).map(|at| format!("repeat(last || {at}, 200000)")).collect::<Vec<_>>().join(", ");
     let case = format!("{}2{}", "case when age = 1 then 1 else ".repeat(200), " end".repeat(200));
     for (text, code) in [
         ("explain select generate_series(1, 10) * generate_series(1, 1000000000)", "54000"),
         ("select count(*) from people, lateral generate_series(1, age * 1000000) g", "54000"),
-        ("select generate_series(now()::timestamp, now()::timestamp + '100 years', '1 second') + '1 day'", "54000"),
+        (
+            "select generate_series(now()::timestamp, now()::timestamp + '100 years', interval '1 second') + interval '1 day'",
+            "54000",
+        ),
         ("select unnest(a), a from (select array_agg(g) a from generate_series(1, 100000) g) t", "54000"),
         (&format!("select count(*) from people group by cube({cube})"), "54011"),
         (&format!("select count(*) from people group by {product}"), "54001"),

@@ -340,8 +340,8 @@ fn narrow_series(expr: Expr, resolver: &Resolver) -> Result<Expr> {
     Ok(expr)
 }
 
-/// `x = ANY (array)` of what is no constant as PostgreSQL answers it beside items that are NULL, and
-/// of constants that are too long for a list of expressions.
+/// `x = ANY (array)` of what is no constant as PostgreSQL answers it beside items that are NULL,
+/// and of constants that are too long for a list of expressions.
 fn with_unknown_items(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
     if function.func.name() != array_items::HAS.name || !function.args.first().is_some_and(is_no_list) {
         return function;

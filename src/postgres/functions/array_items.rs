@@ -19,7 +19,7 @@ use super::cast::cast_array;
 use super::common_type::common_type;
 use super::error::{SqlState, fail};
 use super::keys;
-use super::scalar::{Arguments, Call, Function, immutable};
+use super::scalar::{ARRAY_HAS, Arguments, Call, Function, immutable};
 use super::value_budget::Reserved;
 use crate::carried::Stop;
 
@@ -56,7 +56,7 @@ pub(super) static FUNCTIONS: [Function; 11] = [
 /// the name, which takes a NULL item for one that is not equal, and has an array of a subquery once
 /// for each row. Other constants become lists.
 pub(super) static HAS: Function =
-    immutable("array_has", 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| DataType::Boolean), has);
+    immutable(ARRAY_HAS, 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| DataType::Boolean), has);
 
 /// Internal names of `array[i]` and `array[i:j]`.
 pub(super) const SUBSCRIPT: &str = "array_subscript";

@@ -17,7 +17,6 @@ use datafusion::logical_expr::{
 };
 
 use super::abbreviated::{in_full, known_type};
-use super::array_items::HAS;
 use super::cast;
 use super::collecting::held_bytes;
 use super::error::{SqlState, fail};
@@ -31,6 +30,9 @@ pub(super) const CONCATENATED: &str = "textcat";
 
 /// What `nullif` gives where its arguments differ.
 pub(super) const NULLIF_OPERAND: &str = "nullif_operand";
+
+/// What `x = ANY (array)` becomes: DataFusion's name for it.
+pub(super) const ARRAY_HAS: &str = "array_has";
 
 /// What `ARRAY[...]` becomes: DataFusion's name for it.
 pub(super) const MAKE_ARRAY: &str = "make_array";
@@ -408,7 +410,7 @@ pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Res
 
 /// Whether a constant argument is given once, not in each row.
 fn takes_once(function: &Function, place: usize) -> bool {
-    function.name == HAS.name && place == 0
+    function.name == ARRAY_HAS && place == 0
 }
 
 /// What arrays that are constant take in each row, in bytes.

@@ -1,5 +1,5 @@
-//! `generate_series` as an array, which set-returning calls in expressions are made of: DataFusion's,
-//! within the memory that values may take.
+//! `generate_series` as an array, which set-returning calls in expressions are made of:
+//! DataFusion's, within the memory that values may take.
 
 use std::sync::Arc;
 
