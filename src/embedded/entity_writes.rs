@@ -45,7 +45,7 @@ impl Table {
     }
 
     /// An entity group transaction: operations on one partition, all or none; each entity once, at
-    /// most 100 operations and 4 MiB. Where one of them fails,
+    /// most 100 operations and 16 MiB. Where one of them fails,
     /// [`Error::operation`](rowkey_sql::session::Error::operation) is its index.
     pub async fn batch(&self, operations: &[EntityOperation]) -> Result<DateTime> {
         self.entities()?.operate_group(self.id(), operations).await

@@ -13,9 +13,27 @@ const BODY_BYTES_MAX: usize = 4 << 20;
 /// What is read of a larger one, so that the client comes to read the answer.
 const DISCARDED_BYTES_MAX: usize = 64 << 20;
 const BODY_DURATION_MAX: Duration = Duration::from_secs(30);
+/// How long the body of a request that is refused anyway is waited for.
+const DISCARDED_DURATION_MAX: Duration = Duration::from_secs(5);
 
 pub(super) async fn read(body: Body) -> Result<Bytes, Failure> {
     read_within(BODY_DURATION_MAX, body).await
+}
+
+/// Reads a body and keeps nothing of it.
+pub(super) async fn discard(body: Body) {
+    let mut bytes = 0;
+    let mut chunks = body.into_data_stream();
+    let discarded = async {
+        while let Some(Ok(chunk)) = chunks.next().await {
+            bytes += chunk.len();
+            if bytes > DISCARDED_BYTES_MAX {
+                break;
+            }
+        }
+    };
+    // What has not come by then is not worth waiting for.
+    let _late = tokio::time::timeout(DISCARDED_DURATION_MAX, discarded).await;
 }
 
 async fn read_within(duration: Duration, body: Body) -> Result<Bytes, Failure> {

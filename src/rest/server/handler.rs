@@ -52,10 +52,7 @@ pub(super) async fn handle(context: Arc<ServerContext>, client: SocketAddr, requ
     let began = context.database.clock().elapsed();
     let request_id = uuid::Uuid::new_v4().to_string();
     let exchange = Exchange { context: &context, client, host: &host, request_id: &request_id };
-    let answered = match context.requests.try_acquire() {
-        Ok(_permit) => exchange.answer(&parts, headers.clone(), body).await,
-        Err(_) => exchange.failed(&Failure::busy(), ErrorForm::Json(MetadataLevel::Minimal)),
-    };
+    let answered = exchange.answer(&parts, headers.clone(), body).await;
     let is_head = parts.method.as_str() == "HEAD";
     let answered = exchange.with_ids(answered, &headers, &parts);
     // Without the query, which may hold a signature.
@@ -139,12 +136,23 @@ impl Exchange<'_> {
         if request.headers.get("x-ms-version").is_some_and(|version| !is_service_version(version)) {
             return Err(Failure::header_value("x-ms-version"));
         }
-        // A body is read also of those who are not let in, so that they come to read the answer.
-        let read = body::read(body).await;
-        let (owner, keys) = account.ok_or_else(Failure::authentication)?;
         let now = self.context.database.clock().now();
-        let authority = self.authority(parts, request, owner, keys, now)?;
-        request.body = read?;
+        let known = account.ok_or_else(Failure::authentication);
+        let permitted = known.and_then(|(owner, keys)| {
+            let authority = self.authority(parts, request, owner, keys, now)?;
+            Ok((owner, authority))
+        });
+        let (owner, authority) = match permitted {
+            Ok(permitted) => permitted,
+            Err(failure) => {
+                // So that the client comes to read the answer; those who are not let in take the
+                // place of nobody.
+                body::discard(body).await;
+                return Err(failure);
+            }
+        };
+        let _permit = self.context.requests.try_acquire().map_err(|_| Failure::busy())?;
+        request.body = body::read(body).await?;
         let call = Call {
             service: owner.for_principal(authority.principal(owner.account().as_str())),
             account_url: self.account_url(address),

@@ -207,6 +207,10 @@ async fn a_busy_server_says_so_and_other_machines_stay_out() {
     let (status, answer) = server.ask("GET", "/Tables", &[], "").await;
     assert_eq!(status, 503, "{answer}");
     assert!(answer.contains("\"code\":\"ServerBusy\""));
+    // Who is not let in is told so, and takes the place of nobody.
+    let head = "POST /devstoreaccount1/Pets HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    let answer = server.raw(format!("{head}Content-Length: 2\r\n\r\n{{}}").as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
     let address = SocketAddr::from(([0, 0, 0, 0], 0));
     let mut options = ServerOptions { address, ..ServerOptions::default() };
     let refused = Server::bind(Arc::clone(&server.database), &options).await.unwrap_err();

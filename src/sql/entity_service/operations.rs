@@ -125,7 +125,8 @@ impl EntityService {
     }
 }
 
-/// The rules of entity groups: one partition, at most 100 operations and 4 MiB, every entity once.
+/// The rules of entity groups: one partition, at most 100 operations and 16 MiB, every entity
+/// once.
 fn check_group(operations: &[EntityOperation]) -> Result<()> {
     let Some(first) = operations.first() else {
         return Err(Error::new(SqlState::INVALID_STATEMENT, "an entity group transaction has at least one operation"));

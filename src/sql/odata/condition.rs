@@ -11,15 +11,46 @@ use rowkey_model::rows::ValueRef;
 use rowkey_model::{DateTime, EdmType, Value};
 
 use super::comparison::{Operator, compare, is_comparable};
-use super::filter::Filter;
+use super::filter::{Filter, is_system};
 use super::parser::Expression;
 use crate::provider::{ColumnSource, TableColumns, ticks_name};
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_storage::Table;
 
 impl Filter {
     /// The text of a condition that is true for the entities of a table that the filter holds for,
     /// and false or NULL for the others.
-    pub(crate) fn to_sql(&self, columns: &TableColumns) -> String {
+    ///
+    /// # Errors
+    /// `FEATURE_NOT_SUPPORTED` for a property that may lie in the column of all others.
+    pub(crate) fn to_sql(&self, table: &Table, columns: &TableColumns) -> Result<String> {
+        let has_column =
+            |property: &&str| is_system(property) || table.columns.iter().any(|column| *column.name == **property);
+        if table.has_other()
+            && let Some(property) = properties(self.expression()).into_iter().find(|property| !has_column(property))
+        {
+            let message = format!(
+                "the property \"{property}\" has no column of its own, as table \"{}\" has too many",
+                table.name
+            );
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_hint("ask for it by the Table service's protocol"));
+        }
+        Ok(self.condition(columns))
+    }
+
+    fn condition(&self, columns: &TableColumns) -> String {
         condition(self.expression(), true, columns)
+    }
+}
+
+/// The properties that an expression names.
+pub(super) fn properties(expression: &Expression) -> Vec<&str> {
+    match expression {
+        Expression::Constant(_) => Vec::new(),
+        Expression::IsTrue(property) | Expression::Comparison { property, .. } => vec![property],
+        Expression::Not(inner) => properties(inner),
+        Expression::All(parts) | Expression::Any(parts) => parts.iter().flat_map(properties).collect(),
     }
 }
 

@@ -119,7 +119,7 @@ fn is_key(property: &str) -> bool {
     matches!(property, PARTITION_KEY | ROW_KEY)
 }
 
-fn is_system(property: &str) -> bool {
+pub(super) fn is_system(property: &str) -> bool {
     is_key(property) || property == TIMESTAMP
 }
 

@@ -28,7 +28,7 @@ pub(super) fn sql(arguments: Option<&[&str]>, tables: &SnapshotCatalog) -> Resul
         }
         return Err(tables.no_such_table(name));
     };
-    let condition = filter.to_sql(&tables.columns.of(table));
+    let condition = filter.to_sql(table, &tables.columns.of(table))?;
     Ok(format!("SELECT * FROM \"{PUBLIC}\".\"{}\" WHERE {condition}", table.name))
 }
 

@@ -9,7 +9,7 @@ use crate::odata::oracle::{entities, oracle, text, tree};
 use crate::session::SqlState;
 use rowkey_base::testing::Dice;
 use rowkey_model::files::MemoryStore;
-use rowkey_model::{Entity, TableName};
+use rowkey_model::{Entity, EntityBuilder, Key, TableName};
 
 #[test]
 fn filters_in_sql_and_of_pages_hold_as_the_specification_says() {
@@ -78,5 +78,28 @@ fn a_filter_stands_in_from_like_a_table() {
         ("SELECT * FROM rowkey.odata('Employees', 'a' || 'b')", SqlState::INVALID_STATEMENT),
     ] {
         assert_eq!(fails(&mut session, sql), state, "{sql}");
+    }
+}
+
+/// Of a table with more properties than it may have columns, some lie in a column of all others.
+#[test]
+fn a_filter_of_a_property_without_a_column_is_refused() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+    let service = engine.entities();
+    let table = within_runtime(service.create_table(&TableName::parse("Wide").expect("a name"))).expect("created");
+    for from in (0..600).step_by(100) {
+        let key = Key::new("p", format!("{from:03}"));
+        let entity = (from..from + 100)
+            .fold(EntityBuilder::new(key), |entity, at| entity.property(format!("P{at}"), i64::from(at)));
+        let insert = EntityOperation::Insert(entity.build().expect("an entity"));
+        within_runtime(service.operate(table, &insert)).expect("inserted");
+    }
+    let mut session = session(&engine);
+    let found = rows(&mut session, "SELECT rowkey FROM rowkey.odata('Wide', 'P7 eq 7L')").expect("rows");
+    assert_eq!(found, ["000"]);
+    for filter in ["P599 eq 599L", "not (P599 eq 599L)", "P7 eq 7L or P555 ne 1L"] {
+        let sql = format!("SELECT rowkey FROM rowkey.odata('Wide', $${filter}$$)");
+        let error = rows(&mut session, &sql).expect_err("no answer");
+        assert_eq!(error.sqlstate(), SqlState::FEATURE_NOT_SUPPORTED, "{filter}: {error}");
     }
 }
