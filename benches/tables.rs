@@ -15,16 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use rowkey_authorization::AccountKeys;
+use rowkey_base::testing::Dice;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 const ACCOUNT: &str = "devstoreaccount1";
-/// The emulator's, which its documents print.
-const KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 const PARTITIONS: usize = 20;
 const ROWS_EACH: usize = 1000;
 const BATCH: usize = 100;
@@ -218,14 +214,14 @@ impl Request {
 
 /// Makes signed requests (Shared Key Lite).
 struct Signer {
-    key: Vec<u8>,
+    keys: AccountKeys,
     date: String,
 }
 
 impl Signer {
     fn new() -> Self {
-        let key = BASE64_STANDARD.decode(KEY).expect("a constant");
-        Self { key, date: httpdate::fmt_http_date(std::time::SystemTime::now()) }
+        let keys = AccountKeys::development().expect("a constant");
+        Self { keys, date: httpdate::fmt_http_date(std::time::SystemTime::now()) }
     }
 
     fn get(&self, resource: &str, query: &str) -> Request {
@@ -260,9 +256,7 @@ impl Signer {
     }
 
     fn request(&self, method: &str, resource: &str, query: &str, headers: &str, body: &str) -> String {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).expect("any length");
-        mac.update(format!("{}\n/{ACCOUNT}/{ACCOUNT}/{resource}", self.date).as_bytes());
-        let signature = BASE64_STANDARD.encode(mac.finalize().into_bytes());
+        let signature = self.keys.sign(&format!("{}\n/{ACCOUNT}/{ACCOUNT}/{resource}", self.date));
         format!(
             "{method} /{ACCOUNT}/{resource}{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nx-ms-version: 2019-02-02\r\n\
              x-ms-date: {date}\r\nDataServiceVersion: 3.0;NetFx\r\nMaxDataServiceVersion: 3.0;NetFx\r\n\
@@ -403,15 +397,5 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(&self.folder);
-    }
-}
-
-/// Numbers that are the same in each run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % end as u64) as usize
     }
 }

@@ -171,7 +171,7 @@
 //!   `tests/clients`.
 //! - **another door**: a member beside `rest`, started by `command/serve.rs`, on
 //!   `Engine::entities_of` (account, principal). Whose keys count, `rowkey_authorization::Accounts`
-//!   says; who comes with a shared access signature and stays, uses `SharedAccess`. *Mind:* doors
+//!   says; a session of the holder of a shared access signature has a `SharedAccess`. *Mind:* doors
 //!   have no DataFusion and no storage; `tests/layers/members.rs` names members, doors and who
 //!   starts them, so do `Cargo.toml` (three times), `features/Cargo.toml` and `.ci/run`; the time
 //!   comes from `rowkey_base::clock`.

@@ -80,7 +80,7 @@ impl SharedAccessSignature {
     }
 }
 
-/// Without the values: whoever has them may do what they permit.
+/// Without the values, which are credentials.
 impl fmt::Debug for SharedAccessSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.parameters.iter().map(|(name, _)| name);

@@ -16,8 +16,8 @@ pub enum Place {
 impl Place {
     /// Refuses other protocols and addresses than those a signature is for (`spr` and `sip`).
     ///
-    /// In the process nothing is sent that could be overheard, as `https` asks for; but nobody is
-    /// at an address there, so that a signature for some is for nobody.
+    /// In process there is no transport, which satisfies `https`, and no client address, which
+    /// satisfies no `sip`.
     pub(super) fn expect(&self, protocols: &str, addresses: &str) -> Result<(), Refusal> {
         match (protocols, self) {
             ("" | "https,http" | "http,https", _) => {}

@@ -1,4 +1,4 @@
-//! A table, whoever uses it.
+//! A table, for the owner of its account or the holder of a shared access signature.
 
 use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
@@ -9,7 +9,7 @@ use rowkey_model::{AccessPolicy, Cut, Entity, Interval, KeyRange, KeyRef};
 use rowkey_sql::engine::{Engine, EntityPage, EntityQuery, EntityService, EntityStream};
 use rowkey_sql::session::Result;
 
-/// The entities of an account, as one may use them who asks.
+/// The entities of an account, for one principal.
 #[derive(Debug, Clone)]
 pub(super) enum Entities {
     /// All of them, for the process itself.

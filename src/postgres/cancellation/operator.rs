@@ -58,7 +58,7 @@ pub(super) fn checked_in_slices(
 
 /// Cuts batches of which some lists are unnested: all other values of a row are in each row of it
 /// then.
-pub(super) fn in_unnested_pieces(
+pub(super) fn checked_in_unnested_pieces(
     input: Arc<dyn ExecutionPlan>,
     lists: Arc<[usize]>,
     token: &Arc<CancellationToken>,
@@ -67,7 +67,7 @@ pub(super) fn in_unnested_pieces(
 }
 
 /// Cuts batches into as few rows as operators gather where rows have lists.
-pub(super) fn in_gathered_slices(
+pub(super) fn checked_in_gathered_slices(
     input: Arc<dyn ExecutionPlan>,
     token: &Arc<CancellationToken>,
 ) -> Arc<dyn ExecutionPlan> {

@@ -24,7 +24,9 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use super::expression::CancellableExpr;
 use super::growth::Growth;
 use super::large_operands::over_columns;
-use super::operator::{checked, checked_in_pieces, checked_in_slices, in_gathered_slices, in_unnested_pieces};
+use super::operator::{
+    checked, checked_in_gathered_slices, checked_in_pieces, checked_in_slices, checked_in_unnested_pieces,
+};
 use super::projection::LargeProjectionExec;
 use super::repartition::{LISTS_DIVISOR, repartitioned};
 use super::row_bytes::is_copied;
@@ -120,7 +122,7 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         let plan = match plan.children().as_slice() {
             // All pairs of one row and a batch are made at once.
             [one, others] if repeats_rows => {
-                let (one, others) = (Arc::clone(one), in_gathered_slices(Arc::clone(others), token));
+                let (one, others) = (Arc::clone(one), checked_in_gathered_slices(Arc::clone(others), token));
                 replace_children_if_necessary(plan, vec![one, others])?
             }
             _ => plan,
@@ -129,7 +131,7 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
     }
     if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {
         let lists = unnest.list_column_indices().iter().map(|list| list.index_in_input_schema).collect();
-        let input = in_unnested_pieces(Arc::clone(unnest.input()), lists, token);
+        let input = checked_in_unnested_pieces(Arc::clone(unnest.input()), lists, token);
         return replace_children_if_necessary(plan, vec![input]);
     }
     Ok(plan)

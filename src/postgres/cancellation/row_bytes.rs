@@ -41,9 +41,9 @@ pub(super) fn is_copied(data_type: &DataType) -> bool {
 pub(super) fn unnested_within(batch: &RecordBatch, lists: &[usize], bytes_max: usize) -> (usize, usize) {
     let unnested: Vec<&ListArray> =
         lists.iter().filter_map(|at| batch.columns().get(*at)?.as_list_opt::<i32>()).collect();
+    let others = batch.columns().iter().enumerate().filter(|(at, _)| !lists.contains(at));
     let copied: Vec<&ArrayRef> =
-        batch.columns().iter().enumerate().filter(|(at, _)| !lists.contains(at)).map(|(_, column)| column).collect();
-    let copied: Vec<&ArrayRef> = copied.into_iter().filter(|column| is_copied(column.data_type())).collect();
+        others.map(|(_, column)| column).filter(|column| is_copied(column.data_type())).collect();
     if copied.is_empty() {
         return (batch.num_rows(), 0);
     }

@@ -375,6 +375,7 @@ pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Res
     let budget = ValueBudget::of(&args.config_options);
     let over = |from: usize, rows: usize| {
         let array = |(place, arg): (usize, &ColumnarValue)| match arg {
+            ColumnarValue::Array(array) if rows == array.len() => Ok(Arc::clone(array)),
             ColumnarValue::Array(array) => Ok(array.slice(from, rows)),
             ColumnarValue::Scalar(value) if takes_once(function, place) => value.to_array_of_size(1),
             ColumnarValue::Scalar(value) => value.to_array_of_size(rows),

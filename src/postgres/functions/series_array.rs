@@ -79,17 +79,20 @@ fn items(arguments: &[ArrayRef]) -> Result<Option<impl Fn(usize) -> u128>> {
             _ => None,
         })
     };
-    let (bounds, step) = match arguments {
-        [stop] => ([None, Some(stop)], None),
-        [start, stop] => ([Some(start), Some(stop)], None),
-        [start, stop, step] => ([Some(start), Some(stop)], Some(step)),
+    let (start, stop, step) = match arguments {
+        [stop] => (None, stop, None),
+        [start, stop] => (Some(start), stop, None),
+        [start, stop, step] => (Some(start), stop, Some(step)),
         _ => return Ok(None),
     };
-    let [start, stop] = bounds.map(|bound| bound.map(number).transpose());
-    let (start, stop) = (start?, stop?);
-    if matches!(start, Some(None)) || matches!(stop, Some(None)) {
-        return Ok(None);
-    }
+    let Some(stop) = number(stop)? else { return Ok(None) };
+    let start = match start {
+        None => None,
+        Some(start) => match number(start)? {
+            None => return Ok(None),
+            start => start,
+        },
+    };
     let step = match step {
         None => None,
         Some(step) if step.data_type().is_integer() => Some(cast(step, &DataType::Int64)?),
@@ -99,10 +102,9 @@ fn items(arguments: &[ArrayRef]) -> Result<Option<impl Fn(usize) -> u128>> {
     let value =
         |array: &ArrayRef, row: usize| array.is_valid(row).then(|| array.as_primitive::<Int64Type>().value(row));
     Ok(Some(move |row: usize| {
-        let start = start.as_ref().and_then(Option::as_ref).map_or(Some(0), |start| value(start, row));
-        let stop = stop.as_ref().and_then(Option::as_ref).map_or(Some(0), |stop| value(stop, row));
+        let start = start.as_ref().map_or(Some(0), |start| value(start, row));
         let step = step.as_ref().map_or(1, |step| step_of(step, row));
-        match (start, stop) {
+        match (start, value(&stop, row)) {
             (Some(start), Some(stop)) => (i128::from(stop) - i128::from(start)).unsigned_abs() / step.max(1) + 1,
             _ => 0,
         }
