@@ -74,6 +74,9 @@ fn what_multiplies_beyond_its_memory_is_refused() {
         (&format!("select {columns} from people"), "54000"),
         (&format!("select {case} from people"), "54001"),
         ("select levenshtein(repeat('a', 100000), 'b')", "22023"),
+        (&format!("select cardinality('{{{}}}'::text[])", vec!["a"; 3_000_000].join(",")), "54000"),
+        (&format!("select to_char(now(), '{}')", "D".repeat(1_000_000)), "54000"),
+        (&format!("select to_char(1, '{}')", "9".repeat(1_000_000)), "54000"),
     ] {
         assert_eq!(client.ask(text).code(), code, "{text:.200}");
         assert!(server.peak_mibibytes() < PEAK_MIBIBYTES_MAX, "{} MiB: {text:.200}", server.peak_mibibytes());
@@ -89,5 +92,35 @@ fn the_first_rows_by_many_keys() {
     let (server, mut client) = with_rows();
     let keys = (0..200).map(|at| format!("age + {at}")).collect::<Vec<_>>().join(", ");
     assert_eq!(client.value(&format!("select rowkey from people order by {keys}, rowkey limit 1")), "000050");
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+/// What is written is in memory until it is committed, and of the memory of queries.
+#[test]
+fn large_writes_beside_each_other() {
+    let (server, _) = with_rows();
+    let text = "insert into people (partitionkey, rowkey, age) \
+                select 'q' || {}, n::text, n % 50 from generate_series(1, 10000000) g(n)";
+    let writers: Vec<_> = (0..3)
+        .map(|at| {
+            let (mut client, text) = (server.connect(), text.replace("{}", &at.to_string()));
+            std::thread::spawn(move || client.ask(&text).code().to_owned())
+        })
+        .collect();
+    for writer in writers {
+        let code = writer.join().expect("no panic");
+        assert!(["53200", "54000"].contains(&code.as_str()), "{code}");
+    }
+    let mut client = server.connect();
+    assert_eq!(client.value("select count(*) from people"), "20000");
+    for text in
+        ["begin", "insert into people (partitionkey, rowkey) select 'r', n::text from generate_series(1, 50000) g(n)"]
+    {
+        assert_eq!(client.ask(text).errors, [], "{text}");
+    }
+    for text in ["savepoint s", "update people set age = 1 where partitionkey = 'r'", "rollback to s", "commit"] {
+        assert_eq!(client.ask(text).errors, [], "{text}");
+    }
+    assert_eq!(client.value("select count(*) from people where age is null"), "50000");
     server.assert_well_within(MIBIBYTES_MAX);
 }

@@ -16,7 +16,7 @@ use super::calendar::{
 use super::error::{SqlState, fail};
 use super::interval_math::{DATE_DAYS, date_range, in_range, micros_array};
 use super::scalar::Call;
-use super::to_char::{DAYS, KEYWORDS, MONTHS, ROMAN, quoted};
+use super::to_char::{DAYS, KEYWORDS, MONTHS, ROMAN, quoted, short};
 
 /// Keywords that read a number.
 const NUMBERS: [&str; 37] = [
@@ -65,9 +65,9 @@ struct Fields {
     zone_minutes: i64,
 }
 
-fn nodes(pattern: &str) -> Vec<Node> {
+fn nodes(pattern: &str) -> Result<Vec<Node>> {
     let mut nodes = Vec::new();
-    let mut rest = pattern;
+    let mut rest = short(pattern)?;
     let mut fill = false;
     while let Some(first) = rest.chars().next() {
         if first == '"' {
@@ -113,7 +113,7 @@ fn nodes(pattern: &str) -> Vec<Node> {
             }
         }
     }
-    nodes
+    Ok(nodes)
 }
 
 fn is_separator(character: char) -> bool {
@@ -501,7 +501,7 @@ fn moments(call: &Call) -> Result<Vec<Option<Read>>> {
         let pattern = patterns.value(row);
         let nodes = match &last {
             Some((known, nodes)) if known == pattern => nodes,
-            _ => &last.insert((pattern.to_owned(), nodes(pattern))).1,
+            _ => &last.insert((pattern.to_owned(), nodes(pattern)?)).1,
         };
         read(texts.value(row), nodes)?.moment(texts.value(row))
     })

@@ -108,7 +108,7 @@ fn pieces(pattern: &str) -> Vec<Piece> {
 impl Pattern {
     fn parse(text: &str) -> Result<Self> {
         let mut pattern = Self::default();
-        for piece in pieces(text) {
+        for piece in pieces(super::to_char::short(text)?) {
             if let Piece::Keyword(name, _) = &piece {
                 pattern.add(name)?;
             }

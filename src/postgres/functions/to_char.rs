@@ -40,6 +40,9 @@ pub(super) const KEYWORDS: [&str; 58] = [
     "WW", "YY", "Y", "D", "I", "J", "Q", "W",
 ];
 
+/// The longest pattern.
+const PATTERN_BYTES_MAX: usize = 64 << 10;
+
 /// One piece of a pattern.
 enum Piece {
     Literal(String),
@@ -70,7 +73,7 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
         }
         let pieces = match &last {
             Some((known, pieces)) if known == pattern => pieces,
-            _ => &last.insert((pattern.to_owned(), pieces(pattern))).1,
+            _ => &last.insert((pattern.to_owned(), pieces(pattern)?)).1,
         };
         let zone = (kind == Kind::TimestampTz).then_some(&call.zone);
         texts.append_value(format(pieces, moments.value(row), zone));
@@ -86,7 +89,7 @@ fn of_intervals(call: &Call) -> Result<ArrayRef> {
             texts.append_null();
             continue;
         }
-        texts.append_value(format_interval(&pieces(patterns.value(row)), spans.value(row))?);
+        texts.append_value(format_interval(&pieces(patterns.value(row))?, spans.value(row))?);
     }
     Ok(Arc::new(texts.finish()))
 }
@@ -168,10 +171,19 @@ fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<Strin
     Ok(text)
 }
 
-fn pieces(pattern: &str) -> Vec<Piece> {
+/// A pattern that is not too long: what it is read into takes a hundred times its bytes.
+pub(super) fn short(pattern: &str) -> Result<&str> {
+    if pattern.len() <= PATTERN_BYTES_MAX {
+        return Ok(pattern);
+    }
+    let message = format!("a format pattern of {} bytes, it has at most {PATTERN_BYTES_MAX}", pattern.len());
+    fail(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+}
+
+fn pieces(pattern: &str) -> Result<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut literal = String::new();
-    let mut rest = pattern;
+    let mut rest = short(pattern)?;
     let mut filled = true;
     while let Some(first) = rest.chars().next() {
         if first == '"' {
@@ -218,7 +230,7 @@ fn pieces(pattern: &str) -> Vec<Piece> {
     if !literal.is_empty() {
         pieces.push(Piece::Literal(literal));
     }
-    pieces
+    Ok(pieces)
 }
 
 /// The text up to a quote, and what follows it.

@@ -79,7 +79,7 @@ impl KeyWrite {
         settings: &Settings,
         values: ParameterValues<'_>,
         is_transaction: bool,
-        held_bytes: u64,
+        mut budget: MemoryBudget,
     ) -> Result<Option<(TableSnapshot, WriteResult)>> {
         if !self.is_of(settings) {
             return Ok(None);
@@ -87,7 +87,6 @@ impl KeyWrite {
         let Some(table) = self.table_of(snapshot) else { return Ok(None) };
         let id = table.id;
         let table = snapshot.table_snapshot(table);
-        let mut budget = MemoryBudget::beside(held_bytes);
         let mut result = WriteResult::default();
         match &self.action {
             KeyAction::Insert { columns, rows, on_conflict } => {

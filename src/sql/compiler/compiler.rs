@@ -6,7 +6,9 @@ use datafusion::common::DataFusionError;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryReservation, TrackConsumersPool};
+use datafusion::execution::memory_pool::{
+    FairSpillPool, MemoryConsumer, MemoryPool, MemoryReservation, TrackConsumersPool,
+};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
@@ -196,7 +198,11 @@ impl Compiler {
 
     /// Memory of queries, of which nothing is taken yet.
     pub(crate) fn memory(&self, consumer: &str) -> MemoryReservation {
-        MemoryConsumer::new(consumer).register(&self.state.state().runtime_env().memory_pool)
+        MemoryConsumer::new(consumer).register(self.memory_pool())
+    }
+
+    pub(crate) fn memory_pool(&self) -> &Arc<dyn MemoryPool> {
+        &self.state.state().runtime_env().memory_pool
     }
 
     /// Where statements are planned and run.

@@ -37,18 +37,16 @@ impl PropertyChange {
 }
 
 impl Rewritten {
-    /// The operations on the entities that change, beside `held_bytes` that the transaction writes
-    /// already.
+    /// The operations on the entities that change.
     pub(crate) async fn operations(
         &self,
         files: &Arc<RunFiles>,
         snapshot: &Snapshot,
         signals: &Signals,
-        held_bytes: u64,
+        budget: &mut MemoryBudget,
     ) -> Result<(TableSnapshot, Vec<Operation<'static>>)> {
         let gone = || Error::new(SqlState::INTERNAL_ERROR, "a table whose columns change does not exist");
         let table = snapshot.table_snapshot(snapshot.table(self.table).ok_or_else(gone)?);
-        let mut budget = MemoryBudget::beside(held_bytes);
         let mut operations = Vec::new();
         let mut batches = table.range(Arc::clone(files), KeyRange::all());
         while let Some(batch) = batches.try_next().await? {

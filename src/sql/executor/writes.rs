@@ -10,8 +10,8 @@ use crate::compiler::{Prepared, StatementContext, same_columns};
 use crate::definitions::Rewritten;
 use crate::explain::{self, Explained};
 use crate::writes::{
-    Action, Returned, SharedWriteSet, Source, Write, WriteResult, WriteRunner, refuse_if_deleted, returning_query,
-    returns_timestamp,
+    Action, MemoryBudget, Returned, SharedWriteSet, Source, Write, WriteMemory, WriteResult, WriteRunner,
+    refuse_if_deleted, returning_query, returns_timestamp,
 };
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Key};
@@ -33,6 +33,8 @@ pub(crate) struct Ran {
     pub answer: Option<Answer>,
     /// What they are computed from, where that takes the Timestamp of the commit.
     pub returning: Option<Box<Returning>>,
+    /// What the operations take.
+    pub memory: Option<WriteMemory>,
 }
 
 /// What the rows of RETURNING are computed from.
@@ -61,16 +63,16 @@ impl Executor {
         prepared: &Arc<Prepared>,
         values: &Arc<[SqlValue]>,
         write_set: Option<&SharedWriteSet>,
-        held_bytes: u64,
+        budget: MemoryBudget,
     ) -> Result<Ran> {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let write_set = write_set.cloned();
         let signals = Arc::clone(&context.signals);
         let run = async move {
             let is_transaction = write_set.is_none();
-            let (write, result) = executor.operations(&context, &prepared, &values, is_transaction, held_bytes).await?;
+            let (write, result) = executor.operations(&context, &prepared, &values, is_transaction, budget).await?;
             let answer = executor.returned(&context, &prepared, &write, &result.returned, &values).await?;
-            let WriteResult { count, mut operations, returned, .. } = result;
+            let WriteResult { count, mut operations, returned, memory, .. } = result;
             if let Some(write_set) = write_set {
                 let operations = std::mem::take(&mut operations);
                 write_set.add(&write.target.snapshot, operations, context.now, &context.signals)?;
@@ -78,7 +80,7 @@ impl Executor {
             let table = Arc::clone(write.target.table());
             let recomputes = returned.are_written && !operations.is_empty() && returns_timestamp(&write);
             let returning = recomputes.then(|| Box::new(Returning { context, write, returned }));
-            Ok(Ran { table, count, operations, answer, returning })
+            Ok(Ran { table, count, operations, answer, returning, memory })
         };
         self.compiler.compute().run(&signals, run).await
     }
@@ -89,7 +91,7 @@ impl Executor {
         prepared: &Prepared,
         values: &[SqlValue],
         is_transaction: bool,
-        held_bytes: u64,
+        budget: MemoryBudget,
     ) -> Result<(Write, WriteResult)> {
         let written = prepared.statement.request.statement()?;
         let planner = self.compiler.planner(context);
@@ -105,9 +107,8 @@ impl Executor {
             zone: &planner.zone()?,
             now: context.now,
             is_transaction,
-            held_bytes,
         };
-        let result = runner.run(&write).await?;
+        let result = runner.run(&write, budget).await?;
         // A transaction by itself comes before the deletions after its snapshot.
         if !is_transaction {
             self.refuse_if_deleted(&write.target.snapshot, &result.skipped, &context.signals).await?;
@@ -121,13 +122,13 @@ impl Executor {
         context: &StatementContext,
         rewritten: &Rewritten,
         write_set: &SharedWriteSet,
-        held_bytes: u64,
+        mut budget: MemoryBudget,
     ) -> Result<()> {
         let (files, rewritten) = (Arc::clone(self.compiler.store().files()), rewritten.clone());
         let (write_set, signals, context) = (write_set.clone(), &context.signals, context.clone());
         let added = async move {
             let signals = &context.signals;
-            let (table, operations) = rewritten.operations(&files, &context.snapshot, signals, held_bytes).await?;
+            let (table, operations) = rewritten.operations(&files, &context.snapshot, signals, &mut budget).await?;
             write_set.add(&table, operations, context.now, signals)
         };
         self.compiler.compute().run(signals, added).await

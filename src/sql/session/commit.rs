@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::compiler::Compiler;
-use crate::writes::{changed_meanwhile, duplicate_key, properties_bytes};
+use crate::writes::{WriteMemory, changed_meanwhile, duplicate_key, properties_bytes};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::{Catalog, Change, Definitions, Edit, Operation, Refusal, Store, Table, TableHold, Terms, Written};
@@ -20,6 +20,8 @@ pub(super) struct Commit<'a> {
     pub hold: Option<&'a Arc<TableHold>>,
     /// The tables as the statement was planned for.
     pub planned: &'a [Arc<Table>],
+    /// What the operations take.
+    pub memory: Option<WriteMemory>,
 }
 
 /// Makes operations durable and visible, all or none. Cancellation of the statement does not stop
@@ -28,7 +30,7 @@ pub(super) async fn commit(compiler: &Compiler, commit: Commit<'_>, signals: &Si
     if !is_small(&commit.operations) {
         return Box::pin(commit_apart(compiler, commit, signals)).await;
     }
-    let Commit { operations, hold, planned } = commit;
+    let Commit { operations, hold, planned, memory: _held } = commit;
     let (store, hold) = (compiler.store(), hold.map(Arc::as_ref));
     store.wait_for_room(&operations, hold).await?;
     let committing = signals.committing();
@@ -40,14 +42,16 @@ pub(super) async fn commit(compiler: &Compiler, commit: Commit<'_>, signals: &Si
 /// The same on compute threads. That the statement commits is said here, where its future is
 /// dropped: the session may have another statement when a thread finds that out.
 async fn commit_apart(compiler: &Compiler, commit: Commit<'_>, signals: &Signals) -> Result<Written> {
-    let (hold, planned) = (commit.hold.cloned(), commit.planned.to_vec());
+    let (hold, planned, memory) = (commit.hold.cloned(), commit.planned.to_vec(), commit.memory);
     let of_work = signals.of_statement();
     let operations = room_for(compiler, commit.operations, hold.clone(), &of_work).await?;
     let committing = signals.committing();
     let store = Arc::clone(compiler.store());
     let written = async move {
         let terms = Terms { hold: hold.as_deref(), planned: &planned };
-        store.write_under(&operations, terms).await.map_err(of_commit)
+        let written = store.write_under(&operations, terms).await.map_err(of_commit);
+        drop((operations, memory));
+        written
     };
     let written = compiler.compute().run(&of_work, written).await?;
     committing.done();
@@ -87,6 +91,7 @@ pub(super) async fn commit_definitions(
     definitions: Definitions,
     operations: Vec<Operation<'static>>,
     hold: Option<Arc<TableHold>>,
+    memory: Option<WriteMemory>,
     signals: &Signals,
 ) -> Result<Written> {
     let of_work = signals.of_statement();
@@ -95,6 +100,7 @@ pub(super) async fn commit_definitions(
     let store = Arc::clone(compiler.store());
     let written = async move {
         let committed = store.commit_definitions(&definitions, &operations, hold.as_deref()).await;
+        drop((operations, memory));
         committed.map_err(of_commit)
     };
     let (written, gone) = compiler.compute().run(&of_work, written).await?;

@@ -89,7 +89,7 @@ impl Session {
             registration,
             user: user.to_owned(),
             settings,
-            transaction: Transaction::new(Arc::clone(compiler.compute())),
+            transaction: Transaction::new(Arc::clone(compiler.compute()), compiler.memory_pool()),
             prepared: Arc::default(),
             changes: SettingChanges::default(),
             portals: BTreeMap::new(),
@@ -456,8 +456,8 @@ impl Session {
                 }
                 self.refuse_if_read_only("COPY FROM")?;
                 let context = self.context();
-                let held = self.transaction.held_bytes();
-                Ok(Outcome::CopyIn(Box::new(self.executor.copy_in(&context, prepared, copy, held)?)))
+                let budget = self.transaction.memory_budget();
+                Ok(Outcome::CopyIn(Box::new(self.executor.copy_in(&context, prepared, copy, budget)?)))
             }
             Request::Explain { statement, .. } => {
                 self.transaction.refuse_if_failed()?;

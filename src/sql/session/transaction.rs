@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use datafusion::execution::memory_pool::MemoryPool;
+
 use crate::compute::ComputeRuntime;
-use crate::writes::{SharedWriteSet, UndoneWrites, WriteSetMark};
+use crate::writes::{MemoryBudget, SharedWriteSet, UndoneWrites, WriteMemory, WriteSetMark};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
 use rowkey_postgres::settings::{READ_ONLY, Settings, definition};
@@ -26,6 +28,7 @@ pub enum TransactionStatus {
 pub(super) struct Transaction {
     block: Option<Block>,
     compute: Arc<ComputeRuntime>,
+    memory_pool: Arc<dyn MemoryPool>,
 }
 
 /// A write set of more bytes is not dropped on the thread that ends its block.
@@ -64,8 +67,8 @@ struct Savepoint {
 
 impl Transaction {
     /// Without a block.
-    pub(super) fn new(compute: Arc<ComputeRuntime>) -> Self {
-        Self { block: None, compute }
+    pub(super) fn new(compute: Arc<ComputeRuntime>, memory_pool: &Arc<dyn MemoryPool>) -> Self {
+        Self { block: None, compute, memory_pool: Arc::clone(memory_pool) }
     }
 
     pub(super) fn status(&self) -> TransactionStatus {
@@ -112,7 +115,7 @@ impl Transaction {
             failed: false,
             is_implicit: false,
             savepoints: Vec::new(),
-            write_set: SharedWriteSet::default(),
+            write_set: SharedWriteSet::new(WriteMemory::of(&self.memory_pool)),
             definitions: Vec::new(),
             defined: None,
             unwritten: BTreeSet::new(),
@@ -265,6 +268,11 @@ impl Transaction {
     /// About how much memory the write set takes, in bytes.
     pub(super) fn held_bytes(&self) -> u64 {
         self.block.as_ref().map_or(0, |block| block.write_set.lock().memory_bytes())
+    }
+
+    /// What a statement may write.
+    pub(super) fn memory_budget(&self) -> MemoryBudget {
+        MemoryBudget::beside(self.held_bytes(), WriteMemory::of(&self.memory_pool))
     }
 
     /// Adds edits to the block. `unwritten` are tables of which nothing may have changed when they

@@ -1,31 +1,69 @@
-//! How much memory the writes of a transaction may take.
+//! How much memory the writes of a transaction may take, of that of queries.
 
+use std::sync::Arc;
+
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use rowkey_base::{Error, Result, SqlState};
 
 /// Memory of everything that a transaction writes, in bytes.
 pub(super) const TRANSACTION_BYTES_MAX: u64 = 256 << 20;
+/// Bytes reserved at a time: a few small rows are written without asking the pool.
+const RESERVED_AT_ONCE: u64 = 1 << 20;
 
 /// Counts the memory of what a statement writes, in bytes.
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     left: u64,
+    taken: u64,
+    memory: WriteMemory,
 }
 
 impl MemoryBudget {
     /// What a transaction that holds so many bytes may still take.
-    pub(crate) fn beside(held: u64) -> Self {
-        Self { left: TRANSACTION_BYTES_MAX.saturating_sub(held) }
+    pub(crate) fn beside(held: u64, memory: WriteMemory) -> Self {
+        Self { left: TRANSACTION_BYTES_MAX.saturating_sub(held), taken: 0, memory }
     }
 
-    /// Takes bytes from what is left, or fails with `PROGRAM_LIMIT_EXCEEDED`.
+    /// Takes bytes from what is left, or fails: with `PROGRAM_LIMIT_EXCEEDED` beyond what a
+    /// transaction may write, with `OUT_OF_MEMORY` where queries have taken their memory.
     pub(crate) fn take(&mut self, bytes: u64) -> Result<()> {
-        match self.left.checked_sub(bytes) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => Err(too_large()),
+        self.left = self.left.checked_sub(bytes).ok_or_else(too_large)?;
+        self.taken += bytes;
+        // A row is built, becomes an operation, and is encoded for the log and the delta.
+        self.memory.resize(self.taken / 2 * 5)
+    }
+
+    /// The memory taken, which is held until what is written is committed or kept elsewhere.
+    pub(crate) fn into_memory(self) -> WriteMemory {
+        self.memory
+    }
+}
+
+/// Memory of queries that is held for writes.
+#[derive(Debug)]
+pub(crate) struct WriteMemory {
+    pool: Arc<dyn MemoryPool>,
+    reserved: Option<MemoryReservation>,
+}
+
+impl WriteMemory {
+    pub(crate) fn of(pool: &Arc<dyn MemoryPool>) -> Self {
+        Self { pool: Arc::clone(pool), reserved: None }
+    }
+
+    /// Holds so many bytes, about, in place of those before; fails with `OUT_OF_MEMORY`.
+    pub(crate) fn resize(&mut self, bytes: u64) -> Result<()> {
+        let bytes = (bytes / RESERVED_AT_ONCE * RESERVED_AT_ONCE) as usize;
+        if self.reserved.as_ref().map_or(0, MemoryReservation::size) == bytes {
+            return Ok(());
         }
+        let pool = &self.pool;
+        let reserved = self.reserved.get_or_insert_with(|| MemoryConsumer::new("writes").register(pool));
+        reserved.try_resize(bytes).map_err(|_| {
+            let message = format!("out of memory for {} MiB of writes", bytes >> 20);
+            Error::new(SqlState::OUT_OF_MEMORY, message)
+                .with_hint("write in several transactions, use `rowkey import`, or raise --memory-mib")
+        })
     }
 }
 

@@ -29,7 +29,7 @@ mod write_set;
 
 pub(crate) use constants::{ConstantExpr, ParameterValues, constant_assignments, increment};
 pub(crate) use current_versions::{changed_meanwhile, current_versions, key_of, refuse_if_deleted};
-pub(crate) use memory_budget::MemoryBudget;
+pub(crate) use memory_budget::{MemoryBudget, WriteMemory};
 pub(crate) use operations::{WriteResult, delete, insert, put};
 pub(crate) use returning::{Returned, returning_query, returns_timestamp};
 pub(crate) use row_builder::{TargetRowBuilder, properties_bytes};

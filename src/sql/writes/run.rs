@@ -52,25 +52,27 @@ pub(crate) struct WriteRunner<'a> {
     /// Whether the statement is a transaction by itself: then the commit finds out whether a key
     /// exists.
     pub is_transaction: bool,
-    /// Memory that its transaction holds already, in bytes.
-    pub held_bytes: u64,
 }
 
 impl WriteRunner<'_> {
     /// The operations that the statement comes to. Nothing is written yet.
-    pub(crate) async fn run(&self, write: &Write) -> Result<WriteResult> {
+    pub(crate) async fn run(&self, write: &Write, mut budget: MemoryBudget) -> Result<WriteResult> {
+        let result = self.run_counted(write, &mut budget).await?;
+        Ok(WriteResult { memory: Some(budget.into_memory()), ..result })
+    }
+
+    async fn run_counted(&self, write: &Write, budget: &mut MemoryBudget) -> Result<WriteResult> {
         match &write.action {
             Action::Insert { columns, source, conflict } => {
-                let mut budget = MemoryBudget::beside(self.held_bytes);
                 let proposed = match source {
-                    Source::Values(rows) => self.build_values(write, columns, rows, &mut budget).await?,
-                    Source::Query(_) => self.build_selected(write, columns, &mut budget).await?,
+                    Source::Values(rows) => self.build_values(write, columns, rows, budget).await?,
+                    Source::Query(_) => self.build_selected(write, columns, budget).await?,
                 };
                 self.insert_rows(write, proposed, conflict).await
             }
-            Action::Update { assignments, .. } => self.update_rows(write, assignments).await,
-            Action::Delete { .. } => self.delete_rows(write).await,
-            Action::Merge { clauses, .. } => self.merge_rows(write, clauses).await,
+            Action::Update { assignments, .. } => self.update_rows(write, assignments, budget).await,
+            Action::Delete { .. } => self.delete_rows(write, budget).await,
+            Action::Merge { clauses, .. } => self.merge_rows(write, clauses, budget).await,
         }
     }
 
@@ -340,9 +342,13 @@ impl WriteRunner<'_> {
     }
 
     /// Updates the rows that the query of the statement matches.
-    async fn update_rows(&self, write: &Write, assignments: &[(usize, Expr)]) -> Result<WriteResult> {
+    async fn update_rows(
+        &self,
+        write: &Write,
+        assignments: &[(usize, Expr)],
+        budget: &mut MemoryBudget,
+    ) -> Result<WriteResult> {
         let Some(query) = write.query()? else { return Ok(WriteResult::default()) };
-        let mut budget = MemoryBudget::beside(self.held_bytes);
         let mut rows = self.query_rows(write, self.planner, query).await?;
         check_types(write, assignments.iter().map(|(at, _)| *at), rows.schema().fields().iter().skip(KEY_COLUMNS))?;
         let mut matched = MatchedRows::new(write, KEY_COLUMNS + assignments.len(), &rows.schema());
@@ -430,9 +436,8 @@ impl WriteRunner<'_> {
     }
 
     /// Deletes the rows that the query of the statement matches.
-    async fn delete_rows(&self, write: &Write) -> Result<WriteResult> {
+    async fn delete_rows(&self, write: &Write, budget: &mut MemoryBudget) -> Result<WriteResult> {
         let Some(query) = write.query()? else { return Ok(WriteResult::default()) };
-        let mut budget = MemoryBudget::beside(self.held_bytes);
         let mut rows = self.query_rows(write, self.planner, query).await?;
         let mut matched = MatchedRows::new(write, KEY_COLUMNS, &rows.schema());
         let mut keys = Vec::new();
@@ -457,10 +462,9 @@ impl WriteRunner<'_> {
     }
 
     /// Runs MERGE: each matched or new row takes the clause that its query has chosen.
-    async fn merge_rows(&self, write: &Write, clauses: &[Clause]) -> Result<WriteResult> {
+    async fn merge_rows(&self, write: &Write, clauses: &[Clause], budget: &mut MemoryBudget) -> Result<WriteResult> {
         let Some(query) = write.query()? else { return Ok(WriteResult::default()) };
         let target = &write.target;
-        let mut budget = MemoryBudget::beside(self.held_bytes);
         let mut rows = self.query_rows(write, self.planner, query).await?;
         let assigned = clauses.iter().flat_map(|clause| clause.action.assignments());
         check_types(write, assigned.map(|(at, _)| *at), rows.schema().fields().iter().skip(KEY_COLUMNS + 1))?;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::memory_budget::{TRANSACTION_BYTES_MAX, too_large};
+use super::memory_budget::{TRANSACTION_BYTES_MAX, WriteMemory, too_large};
 use super::row_locks::{LockedKeys, RowLocks};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
@@ -17,7 +17,7 @@ use rowkey_storage::delta::{Generation, Locations, Version};
 use rowkey_storage::{Change, Condition, Content, KeyHash, Operation, OwnWrites, Snapshot, TableSnapshot};
 
 /// The writes of a transaction, numbered by the statements that made them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct WriteSet {
     tables: Arc<OwnWrites>,
     names: HashMap<u64, Arc<PropertyNames>>,
@@ -30,14 +30,28 @@ pub(crate) struct WriteSet {
     row_locks: RowLocks,
     /// Number of the last statement that wrote, or read rows so.
     statement: u64,
+    memory: WriteMemory,
 }
 
 /// The write set of a block, shared with the compute threads that run its statements. Each
 /// statement adds its writes atomically, also if its future is dropped meanwhile.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct SharedWriteSet(Arc<Mutex<WriteSet>>);
 
 impl SharedWriteSet {
+    /// An empty one, and the memory that is held for it.
+    pub(crate) fn new(memory: WriteMemory) -> Self {
+        Self(Arc::new(Mutex::new(WriteSet {
+            tables: Arc::default(),
+            names: HashMap::new(),
+            seen: HashMap::new(),
+            truncated: BTreeSet::new(),
+            row_locks: RowLocks::default(),
+            statement: 0,
+            memory,
+        })))
+    }
+
     /// The write set, between two statements.
     pub(crate) fn lock(&self) -> MutexGuard<'_, WriteSet> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -138,11 +152,17 @@ impl WriteSet {
     fn lock_rows(&mut self, table: u64, keys: Vec<Key>, is_exclusive: bool) -> Result<()> {
         self.statement += 1;
         self.row_locks.add(table, keys, is_exclusive, self.statement);
-        if self.memory_bytes() > TRANSACTION_BYTES_MAX {
+        let held = self.hold_memory();
+        if held.is_err() {
             self.row_locks.roll_back(self.statement - 1);
-            return Err(too_large());
         }
-        Ok(())
+        held
+    }
+
+    /// Holds the memory that it takes by now.
+    fn hold_memory(&mut self) -> Result<()> {
+        let bytes = self.memory_bytes();
+        if bytes > TRANSACTION_BYTES_MAX { Err(too_large()) } else { self.memory.resize(bytes) }
     }
 
     /// Whether rows were read FOR UPDATE or FOR SHARE.
@@ -214,11 +234,11 @@ impl WriteSet {
             writes.add(self.statement, hash, version);
         }
         self.names.insert(id, names);
-        if self.memory_bytes() > TRANSACTION_BYTES_MAX {
+        let held = self.hold_memory();
+        if held.is_err() {
             self.take_back(self.statement - 1);
-            return Err(too_large());
         }
-        Ok(())
+        held
     }
 
     /// The operations that COMMIT makes durable: one for each entity, for the version that the

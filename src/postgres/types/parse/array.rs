@@ -5,6 +5,8 @@ use crate::types::{Error, PostgresType, SqlState, SqlValue, TextStyle};
 
 /// Dimensions that PostgreSQL allows.
 const MAX_DEPTH: usize = 6;
+/// Items that an array has at most: each takes some fifty bytes while it is read.
+pub(super) const ITEMS_MAX: usize = 1 << 21;
 
 /// `1 2 3`.
 pub(super) fn parse_vector(ty: &PostgresType, text: &str, style: &TextStyle) -> Result<SqlValue, Error> {
@@ -20,7 +22,7 @@ pub(super) fn parse_array(ty: &PostgresType, text: &str, style: &TextStyle) -> R
     if trimmed.starts_with('[') {
         return Err(Error::unsupported(format!("array literal with bounds is not supported: \"{text}\"")));
     }
-    let mut reader = Reader { element, text, rest: trimmed, style };
+    let mut reader = Reader { element, text, rest: trimmed, style, items: 0 };
     if !reader.take('{') {
         return Err(reader.malformed());
     }
@@ -32,11 +34,17 @@ pub(super) fn parse_array(ty: &PostgresType, text: &str, style: &TextStyle) -> R
     Ok(value)
 }
 
+pub(super) fn too_many_items() -> Error {
+    let message = format!("array size exceeds the maximum allowed ({ITEMS_MAX})");
+    Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+}
+
 struct Reader<'a> {
     element: &'static PostgresType,
     text: &'a str,
     rest: &'a str,
     style: &'a TextStyle,
+    items: usize,
 }
 
 impl Reader<'_> {
@@ -71,6 +79,10 @@ impl Reader<'_> {
         }
         loop {
             self.skip_spaces();
+            self.items += 1;
+            if self.items > ITEMS_MAX {
+                return Err(too_many_items());
+            }
             values.push(if self.take('{') { self.list(depth + 1)? } else { self.item()? });
             self.skip_spaces();
             if self.take('}') {

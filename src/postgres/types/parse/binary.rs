@@ -2,6 +2,7 @@
 
 use arrow::datatypes::i256;
 
+use super::array::{ITEMS_MAX, too_many_items};
 use crate::types::binary::NUMERIC_NEGATIVE;
 use crate::types::calendar::{MICROS_PER_DAY, POSTGRES_EPOCH_DAYS, POSTGRES_EPOCH_MICROS};
 use crate::types::json::{Json, normalized};
@@ -226,6 +227,9 @@ impl<'a> Reader<'a> {
         }
         if extent.contains(&0) || extent.is_empty() {
             return Ok(SqlValue::Array(Vec::new()));
+        }
+        if extent.iter().try_fold(1_usize, |items, len| items.checked_mul(*len)).is_none_or(|items| items > ITEMS_MAX) {
+            return Err(too_many_items());
         }
         self.elements(element, &extent)
     }

@@ -6,7 +6,7 @@ use super::options::{CopyFormat, CopyOptions, Header};
 use super::reader::{Fields, Lines};
 use super::tuples::{At, Tuples};
 use crate::compute::ComputeRuntime;
-use crate::writes::{MemoryBudget, Target, TargetRowBuilder, binary_value, text_value};
+use crate::writes::{MemoryBudget, Target, TargetRowBuilder, WriteMemory, binary_value, text_value};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::functions::Zone;
 use rowkey_postgres::types::TextStyle;
@@ -126,7 +126,7 @@ impl CopyIn {
     }
 
     /// The rows, when there are no more bytes.
-    pub(crate) fn finish(mut self) -> Result<(Target, Vec<TargetRowBuilder>)> {
+    pub(crate) fn finish(mut self) -> Result<(Target, Vec<TargetRowBuilder>, WriteMemory)> {
         if let Some(tuples) = &self.tuples {
             tuples.finish().map_err(|error| self.in_tuples(error))?;
         } else if !self.ended {
@@ -141,7 +141,7 @@ impl CopyIn {
         if self.line == 0 && self.options.header == Header::Match {
             self.check_names(&[])?;
         }
-        Ok((self.target, std::mem::take(&mut self.rows.rows)))
+        Ok((self.target, std::mem::take(&mut self.rows.rows), self.budget.into_memory()))
     }
 
     /// Adds the row of a line.

@@ -11,8 +11,8 @@ use crate::compiler::{Prepared, StatementContext};
 use crate::executor::rows::Rows;
 use crate::executor::{Executor, Ran};
 use crate::writes::{
-    self, MemoryBudget, SharedWriteSet, Takes, Target, TargetRowBuilder, current_versions, duplicate_key, insert, put,
-    syntax,
+    self, MemoryBudget, SharedWriteSet, Takes, Target, TargetRowBuilder, WriteMemory, current_versions, duplicate_key,
+    insert, put, syntax,
 };
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Key};
@@ -32,7 +32,7 @@ impl Executor {
         context: &StatementContext,
         prepared: &Prepared,
         copy: &CopyStatement,
-        held_bytes: u64,
+        budget: MemoryBudget,
     ) -> Result<CopyIn> {
         let options = CopyOptions::of(&copy.options, false, &prepared.statement.source)?;
         let planner = self.compiler.planner(context);
@@ -70,7 +70,6 @@ impl Executor {
         let null = named("FORCE_NULL", &options.force_null)?;
         let columns = CopiedColumns { places, not_null, null };
         let style = Arc::clone(context.session.settings.style());
-        let budget = MemoryBudget::beside(held_bytes);
         let compute = Arc::clone(self.compiler.compute());
         Ok(CopyIn::new(target, columns, options, style, planner.zone()?, budget, compute))
     }
@@ -87,13 +86,13 @@ impl Executor {
         let (executor, signals, write_set) = (self.clone(), signals.of_statement(), write_set.cloned());
         let of_work = Arc::clone(&signals);
         let ran = async move {
-            let (target, mut operations) = executor.copied(copy, &of_work, write_set.is_none()).await?;
+            let (target, mut operations, memory) = executor.copied(copy, &of_work, write_set.is_none()).await?;
             let count = operations.len() as u64;
             if let Some(write_set) = write_set {
                 write_set.add(&target.snapshot, std::mem::take(&mut operations), now, &of_work)?;
             }
             let table = Arc::clone(target.table());
-            Ok(Ran { table, count, operations, answer: None, returning: None })
+            Ok(Ran { table, count, operations, answer: None, returning: None, memory: Some(memory) })
         };
         self.compiler.compute().run(&signals, ran).await
     }
@@ -103,8 +102,8 @@ impl Executor {
         copy: CopyIn,
         signals: &Signals,
         is_transaction: bool,
-    ) -> Result<(Target, Vec<Operation<'static>>)> {
-        let (target, rows) = copy.finish()?;
+    ) -> Result<(Target, Vec<Operation<'static>>, WriteMemory)> {
+        let (target, rows, memory) = copy.finish()?;
         let keys = rows.iter().map(|row| row.key(&target)).collect::<Result<Vec<Key>>>()?;
         let mut once = std::collections::HashSet::with_capacity(keys.len());
         if let Some(twice) = keys.iter().find(|key| !once.insert(*key)) {
@@ -123,7 +122,7 @@ impl Executor {
             true => insert(table, key, row.properties),
             false => put(table, key, row.properties, Condition::Unchanged(None)),
         };
-        Ok((target, keys.into_iter().zip(rows).map(operation).collect()))
+        Ok((target, keys.into_iter().zip(rows).map(operation).collect(), memory))
     }
 
     /// The rows of COPY TO STDOUT.

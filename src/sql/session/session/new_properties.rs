@@ -67,10 +67,12 @@ impl Session {
         let definitions = Definitions { edits: vec![edit], base, unwritten: BTreeSet::new() };
         let snapshot = context.snapshot.with_edits(&definitions.edits)?;
         let context = StatementContext { snapshot, ..context };
-        let ran = self.executor.run_write(context, prepared, parameters, None, 0).await?;
-        let Ran { count, operations, mut answer, returning, .. } = ran;
+        let ran =
+            self.executor.run_write(context, prepared, parameters, None, self.transaction.memory_budget()).await?;
+        let Ran { count, operations, mut answer, returning, memory, .. } = ran;
         let signals = self.registration.signals();
-        let committed = commit::commit_definitions(&self.compiler, definitions, operations, None, signals).await?;
+        let committed =
+            commit::commit_definitions(&self.compiler, definitions, operations, None, memory, signals).await?;
         if let Some(returning) = returning {
             let timestamp = committed.timestamp;
             answer = self.executor.returning(*returning, prepared, timestamp, parameters).await?;

@@ -13,7 +13,7 @@ use crate::executor::copy::CopyIn;
 use crate::executor::{Ran, Rows};
 use crate::session::commit::{self, Commit};
 use crate::session::transaction::TransactionStatus;
-use crate::writes::{ParameterValues, SharedWriteSet, UndoneWrites};
+use crate::writes::{ParameterValues, SharedWriteSet, UndoneWrites, WriteMemory};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::syntax::Request;
@@ -40,16 +40,18 @@ impl Session {
         if self.transaction.status() != TransactionStatus::InTransaction {
             return Ok(());
         }
-        let (operations, planned) = self.written_operations().await?;
+        let (operations, planned, memory) = self.written_operations().await?;
         let signals = self.registration.signals();
         let committed = match self.transaction.definitions() {
             Some(definitions) => {
                 let hold = hold.cloned();
-                commit::commit_definitions(&self.compiler, definitions, operations, hold, signals).await.map(drop)
+                commit::commit_definitions(&self.compiler, definitions, operations, hold, memory, signals)
+                    .await
+                    .map(drop)
             }
             None if operations.is_empty() => return Ok(()),
             None => {
-                let commit = Commit { operations, hold, planned: &planned };
+                let commit = Commit { operations, hold, planned: &planned, memory };
                 commit::commit(&self.compiler, commit, signals).await.map(drop)
             }
         };
@@ -62,17 +64,22 @@ impl Session {
 
     /// What the block has written, and the tables of it as the block saw them first, without those
     /// of its own.
-    async fn written_operations(&mut self) -> Result<(Vec<Operation<'static>>, Vec<Arc<Table>>)> {
-        let Some(write_set) = self.transaction.write_set() else { return Ok((Vec::new(), Vec::new())) };
+    async fn written_operations(&mut self) -> Result<(Vec<Operation<'static>>, Vec<Arc<Table>>, Option<WriteMemory>)> {
+        let Some(write_set) = self.transaction.write_set() else { return Ok((Vec::new(), Vec::new(), None)) };
         let seen = self.transaction.first_snapshot();
         let has_row_locks = write_set.lock().has_row_locks();
         if self.transaction.held_bytes() <= WRITTEN_HERE_BYTES_MAX && !has_row_locks {
-            return Ok(operations_of(write_set, seen));
+            let (operations, planned) = operations_of(write_set, seen);
+            return Ok((operations, planned, None));
         }
         let (write_set, seen) = (write_set.clone(), seen.cloned());
         let (files, signals) = (Arc::clone(self.compiler.store().files()), self.registration.signals().of_statement());
         let of_work = Arc::clone(&signals);
+        let mut memory = WriteMemory::of(self.compiler.memory_pool());
+        let held_bytes = self.transaction.held_bytes();
         let written = async move {
+            // The operations, and what of them is encoded for the log and the delta.
+            memory.resize(held_bytes * 2)?;
             let (mut operations, mut planned) = operations_of(&write_set, seen.as_ref());
             if let (true, Some(seen)) = (has_row_locks, seen) {
                 let locked = write_set.lock().locked_keys(&operations);
@@ -81,7 +88,7 @@ impl Session {
                 }
                 planned = seen.tables_of(&operations);
             }
-            Ok((operations, planned))
+            Ok((operations, planned, Some(memory)))
         };
         self.compute().run(&signals, written).await
     }
@@ -127,9 +134,9 @@ impl Session {
                 self.transaction.begin_implicit(&mut self.settings)?;
                 let context = self.context();
                 for rewritten in &rewritten {
-                    let held = self.transaction.held_bytes();
+                    let budget = self.transaction.memory_budget();
                     if let Some(write_set) = self.transaction.write_set() {
-                        self.executor.rewrite(&context, rewritten, write_set, held).await?;
+                        self.executor.rewrite(&context, rewritten, write_set, budget).await?;
                     }
                 }
                 self.compute().drop_apart(context);
@@ -201,9 +208,10 @@ impl Session {
             self.registration.signals().check()?;
             let (compiler, executor) = (&self.compiler, &self.executor);
             let snapshot = self.transaction.snapshot(|| compiler.snapshot());
-            let held = self.transaction.held_bytes();
+            let budget = self.transaction.memory_budget();
             let files = compiler.store().files();
-            let written = key_write.operations(files, &snapshot, &self.settings, values, is_transaction, held).await?;
+            let written =
+                key_write.operations(files, &snapshot, &self.settings, values, is_transaction, budget).await?;
             let Some((table, result)) = written else { return Ok(None) };
             if !is_transaction && !result.skipped.is_empty() {
                 executor.refuse_if_deleted(&table, &result.skipped, self.registration.signals()).await?;
@@ -214,7 +222,7 @@ impl Session {
             } else {
                 let (operations, planned) = (result.operations, std::slice::from_ref(&table.table));
                 if !operations.is_empty() {
-                    let commit = Commit { operations, hold: turn.as_ref(), planned };
+                    let commit = Commit { operations, hold: turn.as_ref(), planned, memory: None };
                     match commit::commit(compiler, commit, self.registration.signals()).await {
                         // What it has read is out of date: it runs again.
                         Err(error)
@@ -246,13 +254,14 @@ impl Session {
         let mut hold: Option<Arc<TableHold>> = None;
         loop {
             let context = self.context();
-            let held = self.transaction.held_bytes();
+            let budget = self.transaction.memory_budget();
             let write_set = self.transaction.write_set();
-            let Ran { table, count, operations, mut answer, returning } =
-                self.executor.run_write(context, prepared, parameters, write_set, held).await?;
+            let Ran { table, count, operations, mut answer, returning, memory } =
+                self.executor.run_write(context, prepared, parameters, write_set, budget).await?;
             if !operations.is_empty() {
                 let is_large = operations.len() >= LARGE_OPERATIONS;
-                let commit = Commit { operations, hold: hold.as_ref(), planned: std::slice::from_ref(&table) };
+                let planned = std::slice::from_ref(&table);
+                let commit = Commit { operations, hold: hold.as_ref(), planned, memory };
                 let committed = match commit::commit(&self.compiler, commit, self.registration.signals()).await {
                     // What it has read is out of date: it runs again.
                     Err(error)
@@ -305,9 +314,10 @@ impl Session {
         let now = self.compiler.now();
         let signals = self.registration.signals();
         let write_set = self.transaction.write_set();
-        let Ran { table, count, operations, .. } = self.executor.finish_copy(copy, now, signals, write_set).await?;
+        let ran = self.executor.finish_copy(copy, now, signals, write_set).await?;
+        let Ran { table, count, operations, memory, .. } = ran;
         if !operations.is_empty() {
-            let commit = Commit { operations, hold: None, planned: std::slice::from_ref(&table) };
+            let commit = Commit { operations, hold: None, planned: std::slice::from_ref(&table), memory };
             commit::commit(&self.compiler, commit, signals).await?;
         }
         Ok(format!("COPY {count}"))
