@@ -47,6 +47,8 @@ pub(crate) struct Wire {
     incoming_bytes_max: usize,
     /// The last read took all that there was room for.
     was_filled: bool,
+    /// What may be sent before others have their turn. Many small answers are a turn too.
+    turn_bytes: usize,
     peer: Arc<Peer>,
     compute: Arc<ComputeRuntime>,
 }
@@ -74,6 +76,7 @@ impl Wire {
             has_ended: false,
             incoming_bytes_max: 0,
             was_filled: false,
+            turn_bytes: TURN_BYTES,
             peer,
             compute,
         }
@@ -206,6 +209,7 @@ impl Wire {
                 Written::All => return Ok(()),
                 Written::Turn => {
                     tokio::task::yield_now().await;
+                    self.turn_bytes = TURN_BYTES;
                     continue;
                 }
                 Written::Blocked => {}
@@ -220,24 +224,23 @@ impl Wire {
         }
     }
 
-    /// Sends what the socket takes without a wait, as far as a turn goes; true if that is all there
+    /// Sends what the socket takes without a wait, until the turn ends; true if that is all there
     /// is.
     pub(crate) fn try_flush(&mut self) -> Result<bool> {
         Ok(self.write_some()? == Written::All)
     }
 
     fn write_some(&mut self) -> Result<Written> {
-        let mut turn = TURN_BYTES;
         self.buffer_bytes_max = self.buffer_bytes_max.max(self.buffer.capacity());
         while !self.buffer.is_empty() {
-            if turn == 0 {
+            if self.turn_bytes == 0 {
                 return Ok(Written::Turn);
             }
-            match self.peer.socket.try_write(&self.buffer[..turn.min(self.buffer.len())]) {
+            match self.peer.socket.try_write(&self.buffer[..TURN_BYTES.min(self.buffer.len())]) {
                 Ok(0) => return Err(gone()),
                 Ok(bytes) => {
                     self.buffer.advance(bytes);
-                    turn -= bytes;
+                    self.turn_bytes = self.turn_bytes.saturating_sub(bytes);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Written::Blocked),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -1,6 +1,6 @@
 //! Which window frames there are: PostgreSQL's rules of their bounds.
 
-use datafusion::sql::sqlparser::ast::{Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec};
+use datafusion::sql::sqlparser::ast::{Expr, Value, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec};
 
 use super::error::{NameError, Result, SqlState};
 
@@ -39,6 +39,43 @@ fn check_bounds(frame: &WindowFrame) -> Result<()> {
             refuse("frame starting from following row cannot have preceding rows")
         }
         _ => Ok(()),
+    }
+}
+
+/// Gives a frame that ends before it starts a form that DataFusion takes: it is behind all rows.
+///
+/// # Errors
+/// `FEATURE_NOT_SUPPORTED` where offsets are no numbers of rows.
+pub(super) fn settle_empty_frame(frame: &mut WindowFrame) -> Result<()> {
+    use WindowFrameBound::{Following, Preceding};
+    let number = |bound| offset(bound).and_then(number_of);
+    let Some(end) = frame.end_bound.as_mut() else { return Ok(()) };
+    let is_empty = match (&frame.start_bound, &*end) {
+        (Following(_), Following(_)) => number(&frame.start_bound).zip(number(end)).is_some_and(|(from, to)| from > to),
+        (Preceding(_), Preceding(_)) => number(&frame.start_bound).zip(number(end)).is_some_and(|(from, to)| from < to),
+        _ => false,
+    };
+    match frame.units {
+        _ if !is_empty => Ok(()),
+        WindowFrameUnits::Rows => {
+            let behind = Following(Some(Box::new(Expr::value(Value::Number(i64::MAX.to_string(), false)))));
+            (frame.start_bound, *end) = (behind.clone(), behind);
+            Ok(())
+        }
+        WindowFrameUnits::Range | WindowFrameUnits::Groups => {
+            let message = "a RANGE or GROUPS frame that ends before it starts is not supported";
+            Err(NameError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+        }
+    }
+}
+
+fn number_of(offset: &Expr) -> Option<u64> {
+    match offset {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => digits.parse().ok(),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
