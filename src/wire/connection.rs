@@ -1,8 +1,10 @@
 //! A session at work: messages in, answers out, in the order of the protocol.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::context::ServerContext;
 use super::error_fields::Severity;
 use super::message::{LargeMessage, Lost, MESSAGE_BYTES_MAX, Malformed, Message};
 use super::wire::Wire;
@@ -12,6 +14,9 @@ use rowkey_sql::session::{Error, Interrupt, Result, Session, Settings, SqlState,
 pub(crate) struct Connection {
     pub(super) session: Session,
     pub(super) wire: Wire,
+    pub(super) context: Arc<ServerContext>,
+    /// The code of the error that the message at hand was answered with.
+    failed: Option<SqlState>,
     /// Messages that were looked at before their turn.
     ahead: VecDeque<Message>,
     /// ReadyForQuery was sent, and no request has come since.
@@ -58,10 +63,20 @@ enum End {
 }
 
 impl Connection {
-    pub(crate) fn new(session: Session, wire: Wire) -> Self {
+    pub(crate) fn new(session: Session, wire: Wire, context: Arc<ServerContext>) -> Self {
         let reported = session.settings().reported().map(|(name, value)| (name, value.to_owned())).collect();
         let reported_settings = session.settings().clone();
-        Self { session, wire, ahead: VecDeque::new(), is_ready: true, skip_to_sync: false, reported, reported_settings }
+        Self {
+            session,
+            wire,
+            context,
+            failed: None,
+            ahead: VecDeque::new(),
+            is_ready: true,
+            skip_to_sync: false,
+            reported,
+            reported_settings,
+        }
     }
 
     /// Serves until the client disconnects or is disconnected.
@@ -209,6 +224,8 @@ impl Connection {
             Message::Large(large) => self.decode(large).await?,
             message => message,
         };
+        let logged = self.begin_log(&message);
+        self.failed = None;
         let extended = !matches!(message, Message::Query(_) | Message::FunctionCall);
         let done = match message {
             // Boxed, since every message moves what the largest of these takes.
@@ -244,6 +261,10 @@ impl Connection {
             // A large one is decoded by now.
             Message::Terminate | Message::Large(_) => return Ok(()),
         };
+        if let Some(logged) = logged {
+            let failed = done.as_ref().err().map(Error::sqlstate).or(self.failed);
+            self.end_log(logged, failed);
+        }
         match done {
             Err(error) if error.sqlstate() == SqlState::ADMIN_SHUTDOWN => Err(error),
             Err(error) => {
@@ -257,6 +278,7 @@ impl Connection {
 
     /// Sends the error of a statement.
     pub(super) fn report(&mut self, error: &Error) -> Result<()> {
+        self.failed = Some(error.sqlstate());
         self.session.failed();
         self.notices()?;
         self.wire.error(error, Severity::Error)

@@ -22,6 +22,7 @@ mod rows;
 mod server;
 mod simple;
 mod startup;
+mod statement_log;
 mod wire;
 
 pub use server::{Server, ServerOptions};

@@ -202,7 +202,7 @@ async fn serve(socket: TcpStream, buffer: BytesMut, client: Client, session: Ses
     if begin(&mut wire, &client, &session).is_err() {
         return;
     }
-    Connection::new(session, wire).run().await;
+    Connection::new(session, wire, context).run().await;
 }
 
 /// AuthenticationOk, the reported settings, BackendKeyData and ReadyForQuery.

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::server::Server;
+use super::wire::Client;
 use crate::server_process::ServerProcess;
 use rowkey_base::testing::Scratch;
 
@@ -52,7 +53,16 @@ fn it_is_served_beside_postgres_and_logs_requests() {
     assert!(get(&address, "/_rowkey/ready").starts_with("HTTP/1.1 200"));
     let answer = get(&address, "/devstoreaccount1/Tables?sig=secret");
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    let (_, port) = serving.0.address().rsplit_once(':').expect("an address");
+    let mut client = Client::connect(port.parse().expect("a port"), &[]);
+    client.ask("select 42");
+    assert_eq!(client.ask("select nothing").code(), "42703");
     let said = serving.end();
+    for (statement, code) in [("select 42", "00000"), ("select nothing", "42703")] {
+        let of_it = |line: &&str| line.contains(&format!("\"statement\":\"{statement}\""));
+        let line = said.lines().find(of_it).unwrap_or_else(|| panic!("{said}"));
+        assert!(line.contains(&format!("\"sqlstate\":\"{code}\"")) && line.contains("\"micros\":"), "{line}");
+    }
     let line = said.lines().find(|line| line.contains("\"status\":403")).unwrap_or_else(|| panic!("{said}"));
     let id = answer.split("x-ms-request-id: ").nth(1).and_then(|rest| rest.split("\r\n").next()).expect("an id");
     assert!(line.contains(id) && line.contains("/devstoreaccount1/Tables") && !line.contains("secret"), "{line}");

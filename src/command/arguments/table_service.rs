@@ -36,8 +36,8 @@ pub(crate) struct RestArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "tls_cert")]
     pub(crate) tls_self_signed: Option<PathBuf>,
 
-    /// Write a line for each request of --rest to standard error: when, its ids, what was asked,
-    /// the status, how long it took
+    /// Write a line for each request of --rest and each statement of --pg to standard error: when,
+    /// its ids, what was asked, the status, how long it took
     #[arg(long, value_enum, value_name = "FORM")]
     pub(crate) log_requests: Option<LogForm>,
 }
