@@ -21,6 +21,7 @@ pub use table::Table;
 /// The vocabulary: entities, keys and their ranges, property types, and the limits of the Table
 /// service.
 pub mod model {
+    pub use rowkey_model::columns::PropertyLookup;
     pub use rowkey_model::{
         ACCOUNT_NAME_CHARS_MAX, ACCOUNT_NAME_CHARS_MIN, AccessPolicy, AccountName, BINARY_BYTES_MAX, Cut, DateTime,
         ENTITY_BYTES_MAX, ENTITY_GROUP_BYTES_MAX, ENTITY_GROUP_OPERATIONS_MAX, EdmType, Entity, EntityBuilder,

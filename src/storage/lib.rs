@@ -46,6 +46,7 @@ pub use manifest::{Manifest, RangePartition, RangeStart};
 pub use operation::{Change, Condition, Content, Operation, Properties, Refusal, Written};
 pub use options::StoreOptions;
 pub use outputs::expect_outside;
+pub use read::EntityFilter;
 pub use repair::{LogRepair, Quarantined, repair_log};
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
 pub use store::Store;

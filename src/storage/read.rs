@@ -17,10 +17,23 @@ use super::delta::{Layer, Layers};
 use super::error::{Error, Result};
 use super::run::{Columns, EntityColumns, OpenRun, RunFile, RunFiles};
 use super::snapshot::TableSnapshot;
+use rowkey_model::columns::PropertyLookup;
 use rowkey_model::{Entity, KeyRange};
 
 /// Entities decoded at a time.
 const BATCH_ROWS: usize = 1024;
+
+/// What of an entity has to hold.
+pub type EntityFilter = Arc<dyn Fn(&dyn PropertyLookup) -> bool + Send + Sync>;
+
+/// How run files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// All of a range, once.
+    Whole,
+    /// The first rows of a range, whose pages stay in the cache.
+    First,
+}
 
 /// Batches of entities in key order.
 pub(crate) type EntityBatches = BoxStream<'static, Result<Vec<Entity>>>;
@@ -28,12 +41,30 @@ pub(crate) type EntityBatches = BoxStream<'static, Result<Vec<Entity>>>;
 impl TableSnapshot {
     /// The entities of a range of keys, in key order; a batch of each lane is in memory.
     pub fn range(&self, files: Arc<RunFiles>, range: KeyRange) -> EntityBatches {
+        self.entities(files, range, Reading::Whole, None)
+    }
+
+    /// The same for a reader of the first of them, again and again, who wants those that a filter
+    /// holds for. Others may be left out, but not the last of a batch, so that the reader sees how
+    /// far it is.
+    pub fn first_in_range(&self, files: Arc<RunFiles>, range: KeyRange, filter: Option<EntityFilter>) -> EntityBatches {
+        self.entities(files, range, Reading::First, filter)
+    }
+
+    fn entities(
+        &self,
+        files: Arc<RunFiles>,
+        range: KeyRange,
+        reading: Reading,
+        filter: Option<EntityFilter>,
+    ) -> EntityBatches {
         let layers = self.layers();
         let mut lanes: Vec<EntityBatches> = Vec::new();
         for runs in self.lanes(&range) {
-            let batches = run_batches(Arc::clone(&files), range.clone(), runs, layers.clone());
-            let range = range.clone();
-            let entities = batches.and_then(move |(open, batch)| ready(entities_of(&open, &batch, &range)));
+            let batches = run_batches(Arc::clone(&files), range.clone(), runs, layers.clone(), reading);
+            let (range, filter) = (range.clone(), filter.clone());
+            let entities =
+                batches.and_then(move |(open, batch)| ready(entities_of(&open, &batch, &range, filter.as_ref())));
             lanes.push(Box::pin(entities.try_filter(|entities| ready(!entities.is_empty()))));
         }
         if let Some(layers) = layers {
@@ -102,10 +133,11 @@ pub(super) fn run_batches(
     range: KeyRange,
     runs: VecDeque<Arc<RunFile>>,
     layers: Option<Arc<Layers>>,
+    reading: Reading,
 ) -> impl Stream<Item = Result<(Arc<OpenRun>, RecordBatch)>> + Send {
     type Open = (Arc<OpenRun>, BoxStream<'static, Result<RecordBatch>>);
     let state: (_, _, Option<Open>) = ((files, range, layers), runs, None);
-    try_unfold(state, |((files, range, layers), mut runs, mut open)| async move {
+    try_unfold(state, move |((files, range, layers), mut runs, mut open)| async move {
         loop {
             let Some((run, stream)) = &mut open else {
                 let Some(mut run) = runs.pop_front() else { return Ok(None) };
@@ -114,7 +146,10 @@ pub(super) fn run_batches(
                     run = masked;
                 }
                 let run = files.open(&run).await?;
-                let stream = run.read(run.rows_in(&range), Columns::All, BATCH_ROWS)?;
+                let stream = match reading {
+                    Reading::Whole => run.read(run.rows_in(&range), Columns::All, BATCH_ROWS)?,
+                    Reading::First => files.read_by_pages(&run, &range, BATCH_ROWS),
+                };
                 open = Some((run, stream));
                 continue;
             };
@@ -130,9 +165,28 @@ pub(super) fn run_batches(
 }
 
 /// The entities of a batch whose keys lie in a range: the first and the last page hold others.
-fn entities_of(open: &OpenRun, batch: &RecordBatch, range: &KeyRange) -> Result<Vec<Entity>> {
+fn entities_of(
+    open: &OpenRun,
+    batch: &RecordBatch,
+    range: &KeyRange,
+    filter: Option<&EntityFilter>,
+) -> Result<Vec<Entity>> {
     let columns = EntityColumns::of(open, batch)?;
-    (0..columns.len()).filter(|&i| range.contains(columns.key(i))).map(|i| columns.entity(i)).collect()
+    let in_range = (0..columns.len()).filter(|&i| range.contains(columns.key(i)));
+    let Some(filter) = filter else { return in_range.map(|i| columns.entity(i)).collect() };
+    let (mut entities, mut last) = (Vec::new(), None);
+    for i in in_range {
+        last = if filter(&columns.row(i)?) {
+            entities.push(columns.entity(i)?);
+            None
+        } else {
+            Some(i)
+        };
+    }
+    if let Some(i) = last {
+        entities.push(columns.entity(i)?);
+    }
+    Ok(entities)
 }
 
 /// The entities of one layer in a range of keys.

@@ -12,7 +12,7 @@ use futures::stream::{BoxStream, Stream, try_unfold};
 
 use super::delta::Layers;
 use super::error::{Error, Result};
-use super::read::run_batches;
+use super::read::{Reading, run_batches};
 use super::run::{ColumnSummary, EntityColumns, OpenRun, RunFiles};
 use super::snapshot::TableSnapshot;
 use rowkey_model::rows::{PropertyId, PropertyNames, RowRef, Rows, ValueRef};
@@ -58,7 +58,7 @@ impl TableSnapshot {
         let layers = self.layers();
         let mut lanes: Vec<RowBatches> = Vec::new();
         for runs in self.lanes(range) {
-            let batches = run_batches(Arc::clone(files), range.clone(), runs, layers.clone());
+            let batches = run_batches(Arc::clone(files), range.clone(), runs, layers.clone(), Reading::Whole);
             let (range, names) = (range.clone(), Arc::clone(names));
             let rows = batches.and_then(move |(open, batch)| ready(rows_of(&open, &batch, &range, &names)));
             lanes.push(Box::pin(rows.try_filter(|rows| ready(!rows.is_empty()))));

@@ -16,6 +16,7 @@
 
 mod keys;
 mod property_builder;
+mod property_lookup;
 mod property_reader;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use arrow_schema::extension::Uuid;
 
 pub use keys::{KEY_COLUMNS, KeyBuilder, KeyReader, PARTITION_KEY, ROW_KEY, TIMESTAMP, key_fields};
 pub use property_builder::{Capacity, PropertyBuilder, property_array};
+pub use property_lookup::PropertyLookup;
 pub use property_reader::PropertyReader;
 
 use crate::EdmType;

@@ -68,7 +68,7 @@ fn filtered(text: &str) -> Result<EntityQuery, Failure> {
     let FilterKeys { keys, are_exact } = filter.keys();
     let mut query = EntityQuery::new(keys);
     if !are_exact {
-        query.filter = Some(Arc::new(move |entity: &Entity| filter.matches(entity)));
+        query.filter = Some(Arc::new(move |entity| filter.matches(entity)));
     }
     Ok(query)
 }

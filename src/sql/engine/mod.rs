@@ -8,13 +8,14 @@ mod open;
 mod statements;
 
 pub use crate::entity_service::{
-    Denied, EntityFilter, EntityOperation, EntityPage, EntityPermissions, EntityQuery, EntityService, EntityStream,
-    Grant, IfMatch, ImportOptions, ImportProgress, ImportReport, OnReject, PAGE_ENTITIES_MAX, Principal,
-    PropertyReport, SkippedAccount, TablePermissions,
+    Denied, EntityOperation, EntityPage, EntityPermissions, EntityQuery, EntityService, EntityStream, Grant, IfMatch,
+    ImportOptions, ImportProgress, ImportReport, OnReject, PAGE_ENTITIES_MAX, Principal, PropertyReport,
+    SkippedAccount, TablePermissions,
 };
 pub use open::{Engine, Options};
 pub use rowkey_storage::{
-    CheckReport, DamagedFile, Durability, Finding, LogRepair, Quarantined, VacuumReport, expect_outside, is_data_folder,
+    CheckReport, DamagedFile, Durability, EntityFilter, Finding, LogRepair, Quarantined, VacuumReport, expect_outside,
+    is_data_folder,
 };
 
 #[cfg(test)]

@@ -17,6 +17,6 @@ pub(crate) use accounts::account_names;
 pub use entities::EntityStream;
 pub use import::{ImportOptions, ImportProgress, ImportReport, OnReject, PropertyReport, SkippedAccount};
 pub use operations::{EntityOperation, IfMatch};
-pub use page::{EntityFilter, EntityPage, EntityQuery, PAGE_ENTITIES_MAX};
+pub use page::{EntityPage, EntityQuery, PAGE_ENTITIES_MAX};
 pub use principal::{Denied, EntityPermissions, Grant, Principal, TablePermissions};
 pub use service::EntityService;

@@ -9,6 +9,7 @@ use futures::TryStreamExt;
 use super::service::EntityService;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{Entity, Key, KeyCut, KeyRange, KeySet};
+use rowkey_storage::EntityFilter;
 
 /// Entities of a page at most.
 pub const PAGE_ENTITIES_MAX: usize = 1000;
@@ -18,9 +19,6 @@ const PAGE_BYTES_MAX: usize = 16 << 20;
 /// How long a page is looked for; what was found by then is the page.
 const PAGE_DURATION_MAX: Duration = Duration::from_secs(5);
 
-/// What of an entity has to hold beside its key.
-pub type EntityFilter = Arc<dyn Fn(&Entity) -> bool + Send + Sync>;
-
 /// Which entities are asked for, and what of them.
 ///
 /// A door that takes a filter as text parses it; what the filter says of the keys is for this crate
@@ -29,7 +27,7 @@ pub type EntityFilter = Arc<dyn Fn(&Entity) -> bool + Send + Sync>;
 pub struct EntityQuery {
     /// Nothing else is read; the shape decides between point, range, partition and table scan.
     pub keys: KeySet,
-    /// None takes all of them.
+    /// What has to hold beside the keys; none takes all of them.
     pub filter: Option<EntityFilter>,
     /// The names of the properties that are wanted; none takes all of them. Keys and Timestamp are
     /// always there.
@@ -128,7 +126,7 @@ impl EntityService {
                 }
                 continue;
             }
-            let mut batches = table.range(Arc::clone(files), range.clone());
+            let mut batches = table.first_in_range(Arc::clone(files), range.clone(), query.filter.clone());
             while let Some(batch) = batches.try_next().await? {
                 let is_late = is_late(looked_at);
                 for entity in batch {

@@ -1,7 +1,8 @@
 //! A filter: which entities it holds for, and which keys they can have.
 
+use rowkey_model::columns::PropertyLookup;
 use rowkey_model::rows::ValueRef;
-use rowkey_model::{Cut, Entity, Interval, IntervalSet, KeySet, Value};
+use rowkey_model::{Cut, Interval, IntervalSet, KeySet, Value};
 
 use super::comparison::{Operator, compare};
 use super::error::FilterError;
@@ -52,13 +53,8 @@ impl Filter {
     }
 
     /// Whether it holds for an entity.
-    pub fn matches(&self, entity: &Entity) -> bool {
-        self.holds(&|property| match property {
-            PARTITION_KEY => Some(ValueRef::String(&entity.key.partition)),
-            ROW_KEY => Some(ValueRef::String(&entity.key.row)),
-            TIMESTAMP => Some(ValueRef::DateTime(entity.timestamp)),
-            property => entity.get(property).map(ValueRef::from),
-        })
+    pub fn matches(&self, entity: &dyn PropertyLookup) -> bool {
+        self.holds(&|property| entity.property(property))
     }
 
     /// Whether it holds for what has these properties, by their names.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
-use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 
-use super::open::{OpenRun, RunFiles};
+use super::open::{Block, OpenRun, RunFiles};
 use super::reader::Columns;
 use super::run_file::RunFile;
 use crate::error::{Error, Result};
@@ -17,6 +18,9 @@ use rowkey_model::{KeyCut, KeyRange};
 /// Decoded bytes of the pages of one file that are read together, by the average row of their row
 /// groups.
 const BYTES_MAX: u64 = 8 << 20;
+
+/// Pages that are kept of what a reader of the first rows of a range reads.
+const FIRST_PAGES: usize = 4;
 
 /// Decoded bytes of a page that is kept for the sake of single entities.
 const SMALL_BYTES_MAX: u64 = 1 << 20;
@@ -42,25 +46,53 @@ impl RunFiles {
         *pages_max = left;
         let mut found = Vec::with_capacity(blocks.len());
         for (place, rows) in blocks {
-            let first_row = rows.start;
-            let page = self.page(&open, place, rows).await?;
-            let wanted = within(&page, range).ok_or_else(|| corrupt(&open, "its keys are no text"))?;
-            if wanted.is_empty() {
-                continue;
-            }
-            let rows = view_batch(&page.slice(wanted.start, wanted.len())).map_err(|error| corrupt(&open, error))?;
-            let Some(mask) = run.mask.as_deref() else {
-                found.push(rows);
-                continue;
-            };
-            let row_of = |at: usize| (first_row + (wanted.start + at) as u64) as u32;
-            let live: BooleanArray = (0..wanted.len()).map(|at| Some(!mask.contains(row_of(at)))).collect();
-            let live = filter_record_batch(&rows, &live).map_err(|error| corrupt(&open, error))?;
-            if live.num_rows() > 0 {
-                found.push(live);
+            let rows = self.rows_of_page(&open, place, rows, range).await?;
+            if rows.num_rows() > 0 {
+                found.push(view_batch(&rows).map_err(|error| corrupt(&open, error))?);
             }
         }
         Ok(Some(found))
+    }
+
+    /// The live rows of a file whose keys lie in `range`, in key order: the first pages from the
+    /// cache, the rest as the file is read, in batches of `batch_rows`.
+    pub(crate) fn read_by_pages(
+        self: &Arc<Self>,
+        open: &Arc<OpenRun>,
+        range: &KeyRange,
+        batch_rows: usize,
+    ) -> BoxStream<'static, Result<RecordBatch>> {
+        let is_small = |(_, block): &(usize, &Block)| open.is_small(&block.rows);
+        let blocks = open.blocks_in(range).take(FIRST_PAGES).take_while(is_small);
+        let blocks: Vec<(usize, Range<u64>)> = blocks.map(|(place, block)| (place, block.rows.clone())).collect();
+        let rows = open.rows_in(range);
+        let rest = blocks.last().map_or(rows.start, |(_, rows)| rows.end)..rows.end;
+        let (files, of_pages, range) = (Arc::clone(self), Arc::clone(open), range.clone());
+        let pages = stream::iter(blocks).then(move |(place, rows)| {
+            let (files, open, range) = (Arc::clone(&files), Arc::clone(&of_pages), range.clone());
+            async move { files.rows_of_page(&open, place, rows, &range).await }
+        });
+        let open = Arc::clone(open);
+        let rest = stream::once(async move { open.read(rest, Columns::All, batch_rows) }).try_flatten();
+        pages.chain(rest).boxed()
+    }
+
+    /// The live rows of a page whose keys lie in `range`.
+    async fn rows_of_page(
+        &self,
+        open: &Arc<OpenRun>,
+        place: usize,
+        rows: Range<u64>,
+        range: &KeyRange,
+    ) -> Result<RecordBatch> {
+        let first_row = rows.start;
+        let page = self.page(open, place, rows).await?;
+        let wanted = within(&page, range).ok_or_else(|| corrupt(open, "its keys are no text"))?;
+        let rows = page.slice(wanted.start, wanted.len());
+        let Some(mask) = open.run.mask.as_deref() else { return Ok(rows) };
+        let row_of = |at: usize| (first_row + (wanted.start + at) as u64) as u32;
+        let live: BooleanArray = (0..wanted.len()).map(|at| Some(!mask.contains(row_of(at)))).collect();
+        filter_record_batch(&rows, &live).map_err(|error| corrupt(open, error))
     }
 
     /// All rows of a block, masked ones too: masks change, and pages do not.

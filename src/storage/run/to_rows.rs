@@ -10,7 +10,7 @@ use super::layout::RunLayout;
 use super::open::OpenRun;
 use super::other;
 use crate::error::{Error, Result};
-use rowkey_model::columns::{KeyReader, PropertyReader};
+use rowkey_model::columns::{KeyReader, PARTITION_KEY, PropertyLookup, PropertyReader, ROW_KEY, TIMESTAMP};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, Entity, KeyRef, Value};
 
@@ -86,6 +86,11 @@ impl<'a> EntityColumns<'a> {
         self.columns.get(place)?.values.get(i)
     }
 
+    /// Row `i`, to be looked at without an entity of its own.
+    pub(crate) fn row(&self, i: usize) -> Result<ColumnsRow<'_>> {
+        Ok(ColumnsRow { columns: self, at: i, other: self.other(i)? })
+    }
+
     /// Row `i` as an entity of its own.
     pub fn entity(&self, i: usize) -> Result<Entity> {
         let mut properties = Vec::with_capacity(self.columns.len());
@@ -138,6 +143,31 @@ impl<'a> EntityColumns<'a> {
             Some(other) if other.is_valid(i) => other::decode(other.value(i))
                 .ok_or_else(|| Error::corrupt(self.path, format!("(other) of {:?} cannot be read", self.key(i)))),
             _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// One row of the columns of a run file.
+#[derive(Debug)]
+pub(crate) struct ColumnsRow<'a> {
+    columns: &'a EntityColumns<'a>,
+    at: usize,
+    other: Vec<(Arc<str>, Value)>,
+}
+
+impl PropertyLookup for ColumnsRow<'_> {
+    fn property(&self, name: &str) -> Option<ValueRef<'_>> {
+        let Self { columns, at, other } = self;
+        match name {
+            PARTITION_KEY => Some(ValueRef::String(columns.key(*at).partition)),
+            ROW_KEY => Some(ValueRef::String(columns.key(*at).row)),
+            TIMESTAMP => Some(ValueRef::DateTime(columns.timestamp(*at))),
+            name => {
+                // A property has a column for each of its types, and a value in one of them.
+                let mut of_name = columns.columns.iter().filter(|column| **column.name == *name);
+                let value = of_name.find_map(|column| column.values.get(*at));
+                value.or_else(|| other.iter().find(|(other, _)| **other == *name).map(|(_, value)| value.into()))
+            }
         }
     }
 }

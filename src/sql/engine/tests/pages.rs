@@ -10,7 +10,9 @@ use crate::engine::{Engine, EntityPage, EntityQuery, PAGE_ENTITIES_MAX};
 use crate::session::SqlState;
 use rowkey_base::clock::ManualClock;
 use rowkey_base::testing::Dice;
+use rowkey_model::columns::PropertyLookup;
 use rowkey_model::files::MemoryStore;
+use rowkey_model::rows::ValueRef;
 use rowkey_model::{DateTime, Entity, Key, KeyCut, KeyRange, KeySet, Value};
 
 const PARTITIONS: usize = 7;
@@ -64,9 +66,9 @@ fn keys(dice: &mut Dice) -> KeySet {
     KeySet::from_ranges(ranges)
 }
 
-fn n(entity: &Entity) -> i32 {
-    match entity.get("N") {
-        Some(Value::Int32(n)) => *n,
+fn n(entity: &dyn PropertyLookup) -> i32 {
+    match entity.property("N") {
+        Some(ValueRef::Int32(n)) => n,
         other => panic!("N is {other:?}"),
     }
 }
@@ -83,7 +85,7 @@ fn pages_one_after_the_other_have_what_a_pass_over_all_finds() {
             let top_max = if dice.chance(2) { 5 } else { PAGE_ENTITIES_MAX };
             let select = dice.chance(2).then(|| vec!["N".to_owned()]);
             let mut query = EntityQuery {
-                filter: dice.chance(2).then(|| Arc::new(move |entity: &Entity| n(entity) >= least) as _),
+                filter: dice.chance(2).then(|| Arc::new(move |entity: &dyn PropertyLookup| n(entity) >= least) as _),
                 select: select.clone(),
                 top: 1 + dice.below(top_max),
                 ..EntityQuery::new(keys.clone())
@@ -91,7 +93,7 @@ fn pages_one_after_the_other_have_what_a_pass_over_all_finds() {
             let filtered = query.filter.is_some();
             let mut expected: Vec<Entity> = all
                 .iter()
-                .filter(|entity| keys.contains(entity.key.as_ref()) && (!filtered || n(entity) >= least))
+                .filter(|entity| keys.contains(entity.key.as_ref()) && (!filtered || n(*entity) >= least))
                 .cloned()
                 .collect();
             if select.is_some() {
@@ -127,9 +129,9 @@ fn a_page_that_takes_long_ends_where_it_is_and_each_one_gets_on() {
     import(&engine, "Things", &export, 1 << 20).expect("imports");
     let table = engine.entities().table_id("Things").expect("a table");
     // Every entity takes a second, and none is wanted but the last.
-    let filter = move |entity: &Entity| {
+    let filter = move |entity: &dyn PropertyLookup| {
         clock.advance(Duration::from_secs(1));
-        entity.key.row == "02999"
+        entity.property("RowKey") == Some(ValueRef::String("02999"))
     };
     let mut query = EntityQuery { filter: Some(Arc::new(filter)), ..EntityQuery::new(KeySet::all()) };
     let (mut pages, mut found) = (0, 0);
