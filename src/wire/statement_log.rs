@@ -23,7 +23,7 @@ pub(super) struct LoggedStatement {
 impl Connection {
     /// Begins the event of a message that runs statements, if anybody wants it.
     pub(super) fn begin_log(&self, message: &Message) -> Option<LoggedStatement> {
-        if !tracing::enabled!(target: STATEMENT_LOG, Level::INFO) {
+        if !tracing::event_enabled!(target: STATEMENT_LOG, Level::INFO) {
             return None;
         }
         let text = match message {
