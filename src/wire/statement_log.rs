@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use rowkey_base::clock::Clock;
 use rowkey_sql::session::SqlState;
 use tracing::Level;
 

@@ -128,7 +128,8 @@ const STATEMENTS: &[(bool, &str)] = &[
     (false, "SELECT DISTINCT j FROM {v}"),
     (false, "SELECT DISTINCT j -> {k}, id % 2 FROM {v}"),
     (true, "SELECT count(DISTINCT j), count(j), count(DISTINCT j -> {i}) FROM {v}"),
-    (false, "SELECT j FROM {v} UNION SELECT {d}"),
+    // Which of equal values is shown, `0.0` or `-0.00`, is nowhere said.
+    (false, "SELECT jsonb_typeof(j), count(*) FROM (SELECT j FROM {v} UNION SELECT {d}) u(j) GROUP BY 1"),
     (false, "SELECT j FROM {v} UNION ALL SELECT {d}"),
     (true, "SELECT count(*) FROM (SELECT j FROM {v} INTERSECT SELECT {d}) i"),
     (false, "SELECT j FROM {v} EXCEPT SELECT {d}"),

@@ -60,6 +60,7 @@ fn what_multiplies_beyond_its_memory_is_refused() {
     let keys = |number: usize| (0..number).map(|at| format!("age + {at}")).collect::<Vec<_>>().join(", ");
     let (cube, product) = (keys(25), format!("cube({}), cube({})", keys(8), keys(7)));
     let columns = (0..100).map(|at| format!("repeat(last || {at}, 200000)")).collect::<Vec<_>>().join(", ");
+    let constants = (0..100).map(|at| format!("repeat('{at}', 5000000)")).collect::<Vec<_>>().join(", ");
     let case = format!("{}2{}", "case when age = 1 then 1 else ".repeat(200), " end".repeat(200));
     for (text, code) in [
         ("select generate_series(1, 10) * generate_series(1, 1000000000)", "54000"),
@@ -77,6 +78,10 @@ fn what_multiplies_beyond_its_memory_is_refused() {
         (&format!("select cardinality('{{{}}}'::text[])", vec!["a"; 3_000_000].join(",")), "54000"),
         (&format!("select to_char(now(), '{}')", "D".repeat(1_000_000)), "54000"),
         (&format!("select to_char(1, '{}')", "9".repeat(1_000_000)), "54000"),
+        // Arguments are counted one by one.
+        (&format!("select cardinality(array[{constants}])"), "54000"),
+        (&format!("select length(format('%s', concat({constants})))"), "54000"),
+        (&format!("select json_build_array({constants}) is null from people limit 1"), "54000"),
     ] {
         assert_eq!(client.ask(text).code(), code, "{text:.200}");
         assert!(server.peak_mibibytes() < PEAK_MIBIBYTES_MAX, "{} MiB: {text:.200}", server.peak_mibibytes());

@@ -10,6 +10,7 @@
 mod expression;
 mod growth;
 mod guard;
+mod large_arguments;
 mod large_operands;
 mod operator;
 mod plan;

@@ -20,6 +20,7 @@ use datafusion::physical_plan::{
 use futures::{Stream, StreamExt};
 
 use super::growth::Growth;
+use super::large_arguments::with_counted_arguments;
 use super::token::CancellationToken;
 use crate::functions::{ValueBudget, is_batch_too_large, shown_bytes};
 
@@ -104,7 +105,9 @@ impl ExecutionPlan for LargeProjectionExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let budget = ValueBudget::of(context.session_config().options());
-        let exprs = self.projection.expr().iter().map(|column| Arc::clone(&column.expr)).collect();
+        let exprs = self.projection.expr().iter();
+        let exprs = exprs.map(|column| with_counted_arguments(Arc::clone(&column.expr), budget));
+        let exprs = exprs.collect::<Result<_>>()?;
         Ok(Box::pin(LargeRows {
             input: self.projection.input().execute(partition, context)?,
             schema: self.schema(),
