@@ -57,7 +57,7 @@ async fn change(call: &Call, parts: &[Part<'_>], address: &Address) -> Result<Ve
     }
     check_group(&writes)?;
     let Some(first) = writes.first() else { return Err(Failure::not_valid()) };
-    let table = call.table(&first.table)?;
+    let table = call.table_to_write(&first.table, writes.iter().map(|write| &write.operation))?;
     let operations: Vec<_> = writes.iter().map(|write| write.operation.clone()).collect();
     let at = call.service.operate_group(table, &operations).await.map_err(|error| failure(&error))?;
     let answers = writes.iter().zip(content_ids).map(|(write, id)| {

@@ -79,6 +79,7 @@ pub(crate) async fn create_table(call: &Call, request: &OperationRequest) -> Res
 }
 
 pub(crate) async fn delete_table(call: &Call, name: &str) -> Result<Reply, Failure> {
+    call.service.expect_to_drop_tables().map_err(|error| failure(&error))?;
     let id = call.table_as_resource(name)?;
     call.service.drop_table(id).await.map_err(|error| match error.sqlstate() {
         SqlState::UNDEFINED_TABLE => Failure::resource_not_found(),

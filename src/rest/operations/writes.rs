@@ -77,7 +77,7 @@ fn decoded(
 
 /// Writes, and answers.
 pub(crate) async fn run_write(call: &Call, write: &EntityWrite) -> Result<Reply, Failure> {
-    let table = call.table(&write.table)?;
+    let table = call.table_to_write(&write.table, [&write.operation]).map_err(Failure::alone)?;
     let at = call.service.operate(table, &write.operation).await.map_err(|error| failure(&error).alone())?;
     Ok(answer_of(call, write, at))
 }

@@ -293,6 +293,50 @@ async fn a_shared_access_signature_is_a_table_keys_and_letters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_do_it_is_not_told_whether_there_is_a_table() {
+    let server = Running::start().await;
+    assert_eq!(server.status("POST", "/Tables", &[], r#"{"TableName":"Orders"}"#).await, 201);
+    let account_sas = |permissions: &str| {
+        let lines = ["devstoreaccount1", permissions, "t", "sco", "", "8999-01-01", "", "", "2019-02-02", ""];
+        let signature = AccountKeys::development().unwrap().sign(&lines.join("\n"));
+        let signature = signature.replace('+', "%2B").replace('=', "%3D");
+        format!("sv=2019-02-02&ss=t&srt=sco&sp={permissions}&se=8999-01-01&sig={signature}")
+    };
+    let batch = |table: &str| {
+        format!(
+            "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n\
+             POST http://h/devstoreaccount1/{table} HTTP/1.1\r\n\r\n{ENTITY}\r\n--c--\r\n--b--\r\n"
+        )
+    };
+    for table in ["Orders", "None"] {
+        let entity = format!("/{table}(PartitionKey='p',RowKey='r')");
+        for (permissions, method, path, body) in [
+            ("a", "GET", entity.clone(), String::new()),
+            ("a", "GET", format!("/{table}()"), String::new()),
+            ("r", "POST", format!("/{table}"), ENTITY.to_owned()),
+            ("a", "PUT", entity.clone(), "{}".to_owned()),
+            ("r", "DELETE", entity, String::new()),
+            ("r", "DELETE", format!("/Tables('{table}')"), String::new()),
+            ("r", "GET", format!("/Tables('{table}')"), String::new()),
+            ("r", "POST", "/$batch".to_owned(), batch(table)),
+        ] {
+            let request = format!(
+                "{method} /devstoreaccount1{path}?{} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}\
+                 Content-Type: {}\r\nContent-Length: {}\r\n\r\n{body}",
+                account_sas(permissions),
+                if method == "DELETE" { "If-Match: *\r\n" } else { "" },
+                if path == "/$batch" { "multipart/mixed; boundary=b" } else { "application/json" },
+                body.len()
+            );
+            let answer = server.raw(request.as_bytes()).await;
+            let is_refused = answer.starts_with("HTTP/1.1 403") && answer.contains("AuthorizationPermissionMismatch");
+            assert!(is_refused, "{method} {path}: {answer}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cors_rules_that_are_changed_count_at_once() {
     let server = Running::start().await;
     let origins = ["http://a", "http://b"];
