@@ -59,7 +59,13 @@ async fn change(call: &Call, parts: &[Part<'_>], address: &Address) -> Result<Ve
     let Some(first) = writes.first() else { return Err(Failure::not_valid()) };
     let table = call.table_to_write(&first.table, writes.iter().map(|write| &write.operation))?;
     let operations: Vec<_> = writes.iter().map(|write| write.operation.clone()).collect();
-    let at = call.service.operate_group(table, &operations).await.map_err(|error| failure(&error))?;
+    let at = call.service.operate_group(table, &operations).await.map_err(|error| {
+        let failure = failure(&error);
+        // Recorded of inserts within batches only (section 2.3).
+        let failed = failure.operation().and_then(|index| writes.get(index));
+        let preference = failed.and_then(EntityWrite::preference);
+        failure.with_preference(preference)
+    })?;
     let answers = writes.iter().zip(content_ids).map(|(write, id)| {
         let reply = answer_of(call, write, at);
         match id {

@@ -20,6 +20,13 @@ pub(crate) struct EntityWrite {
     level: MetadataLevel,
 }
 
+impl EntityWrite {
+    /// What is said to have been preferred, of an insert.
+    pub(crate) fn preference(&self) -> Option<&'static str> {
+        matches!(self.operation, EntityOperation::Insert(_)).then(|| self.prefer.applied()).flatten()
+    }
+}
+
 /// Reads what a request writes.
 pub(crate) fn read_write(request: &OperationRequest, decoder: &mut EntityDecoder) -> Result<EntityWrite, Failure> {
     let header = |name| request.headers.get(name);
@@ -99,7 +106,7 @@ fn answer_of_insert(call: &Call, write: &EntityWrite, entity: &Entity, at: DateT
     let address = call.address(&write.table);
     let url = address.entity_url(entity.key.as_ref());
     let mut reply = Reply::odata(if write.prefer == Prefer::NoContent { 204 } else { 201 });
-    if let Some(applied) = write.prefer.applied() {
+    if let Some(applied) = write.preference() {
         reply = reply.with("Preference-Applied", applied);
     }
     reply = reply.with("DataServiceVersion", "3.0;").with("Location", url.clone());

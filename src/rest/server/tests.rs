@@ -19,6 +19,8 @@ use rustls::pki_types::pem::PemObject;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+mod refusals;
+
 struct Running {
     address: SocketAddr,
     database: Arc<Engine>,

@@ -1,0 +1,39 @@
+//! What is refused, and in which words.
+
+use super::{ENTITY, Running};
+
+const BATCH: (&str, &str) = ("Content-Type", "multipart/mixed; boundary=b");
+
+/// A batch of these requests, each from its line on.
+fn batch(requests: &[&str]) -> String {
+    let parts = requests.iter().map(|request| format!("--c\r\nContent-Type: application/http\r\n\r\n{request}\r\n"));
+    let parts: String = parts.collect();
+    format!("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{parts}--c--\r\n--b--\r\n")
+}
+
+async fn with_orders() -> Running {
+    let server = Running::start().await;
+    assert_eq!(server.status("POST", "/Tables", &[], r#"{"TableName":"Orders"}"#).await, 201);
+    server
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_conflict_of_an_insert_in_a_batch_says_what_was_preferred() {
+    let server = with_orders().await;
+    assert_eq!(server.status("POST", "/Orders", &[], ENTITY).await, 201);
+    let insert = |prefer: &str| {
+        let head = "POST http://h/devstoreaccount1/Orders HTTP/1.1";
+        batch(&[&format!("{head}\r\n{prefer}Content-Type: application/json\r\n\r\n{ENTITY}")])
+    };
+    for (prefer, wanted) in [
+        ("", None),
+        ("Prefer: return-no-content\r\n", Some("return-no-content")),
+        ("Prefer: return-content\r\n", Some("return-content")),
+    ] {
+        let (status, answer) = server.ask("POST", "/$batch", &[BATCH], &insert(prefer)).await;
+        assert!(status == 202 && answer.contains("HTTP/1.1 409 Conflict"), "{answer}");
+        let applied = answer.lines().find_map(|line| line.strip_prefix("Preference-Applied: "));
+        assert_eq!(applied, wanted, "{answer}");
+    }
+    server.stop().await;
+}
