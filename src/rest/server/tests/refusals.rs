@@ -37,3 +37,22 @@ async fn the_conflict_of_an_insert_in_a_batch_says_what_was_preferred() {
     }
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_are_null_and_members_that_come_twice() {
+    let server = with_orders().await;
+    let entity = "/Orders(PartitionKey='p',RowKey='r')";
+    for (method, path, body, status, wanted) in [
+        ("POST", "/Orders", r#"{"PartitionKey":null,"RowKey":"r"}"#, 400, "PropertiesNeedValue"),
+        ("POST", "/Orders", r#"{"PartitionKey":"p"}"#, 400, "PropertiesNeedValue"),
+        ("POST", "/Orders", r#"{"PartitionKey":"p","RowKey":"r","x":1,"x":null}"#, 400, "DuplicatePropertiesSpecified"),
+        ("POST", "/Orders", r#"{"PartitionKey":"p","RowKey":"r","x":1,"x":1}"#, 400, "DuplicatePropertiesSpecified"),
+        // The URL names the key.
+        ("PUT", entity, r#"{"PartitionKey":null,"RowKey":null,"x":1}"#, 204, ""),
+        ("PATCH", entity, r#"{"x":null,"x":null}"#, 400, "DuplicatePropertiesSpecified"),
+    ] {
+        let (given, answer) = server.ask(method, path, &[], body).await;
+        assert!(given == status && answer.contains(wanted), "{method} {body}: {answer}");
+    }
+    server.stop().await;
+}
