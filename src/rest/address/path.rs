@@ -91,6 +91,10 @@ impl Resource {
             });
         }
         let text = decode_path(path).ok_or_else(Failure::query_syntax)?;
+        // Before the service sees them (section 1.2). C1 controls come through: no entity has them.
+        if text.chars().any(|character| character.is_ascii_control()) {
+            return Err(Failure::query_syntax());
+        }
         if text == "$batch" {
             return Ok(Resource::Batch);
         }
@@ -174,10 +178,19 @@ mod tests {
         for path in [
             "/Orders(PartitionKey='a/b',RowKey='r')",
             "/Orders(PartitionKey='a%2Fb',RowKey='r')",
+            "/Orders(PartitionKey='a%5Cb',RowKey='r')",
+            "/Orders(PartitionKey='a%0Ab',RowKey='r')",
+            "/Orders(PartitionKey='a',RowKey='%00')",
+            "/Orders(PartitionKey='a',RowKey='%7F')",
+            "/Orders%1F",
+            "/Tables('a%09b')",
             "/Orders(",
             "/Orders('x",
         ] {
             assert_eq!(code(path), "InvalidInput", "{path}");
+        }
+        for path in ["/Orders(PartitionKey='%C2%80',RowKey='%3F%23')", "/Orders(PartitionKey='%C2%9F',RowKey='')"] {
+            assert!(matches!(resource(path), Resource::Entity(..)), "{path}");
         }
         assert_eq!(
             (code("/Orders('x')"), code("/Tables(PartitionKey='p',RowKey='r')")),
