@@ -56,3 +56,18 @@ async fn keys_that_are_null_and_members_that_come_twice() {
     }
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_selection_of_the_etag_writes_it_once() {
+    let server = with_orders().await;
+    assert_eq!(server.status("POST", "/Orders", &[], ENTITY).await, 201);
+    for path in ["/Orders()", "/Orders(PartitionKey='p',RowKey='r')"] {
+        for (level, times) in [("nometadata", 0), ("minimalmetadata", 1), ("fullmetadata", 1)] {
+            let accept = format!("application/json;odata={level}");
+            let (_, answer) = server.ask("GET", &format!("{path}?$select=odata.etag,N"), &[("Accept", &accept)], "").await;
+            assert_eq!(answer.matches("\"odata.etag\":").count(), times, "{answer}");
+            assert!(answer.contains("\"N\":\"5\""), "{answer}");
+        }
+    }
+    server.stop().await;
+}
