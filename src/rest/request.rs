@@ -21,8 +21,13 @@ impl Headers {
         self.pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
+    /// All values of a header, in their order.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.pairs.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
     fn count(&self, name: &str) -> usize {
-        self.pairs.iter().filter(|(other, _)| other == name).count()
+        self.all(name).count()
     }
 }
 

@@ -91,6 +91,11 @@ impl Failure {
         Self::new(400, "InvalidHeaderValue", text)
     }
 
+    pub(crate) fn query_parameter(name: &str) -> Self {
+        let text = format!("Value for one of the query parameters specified in the request URI is invalid: {name}.");
+        Self::new(400, "InvalidQueryParameterValue", text)
+    }
+
     pub(crate) fn resource_not_found() -> Self {
         Self::new(404, "ResourceNotFound", "The specified resource does not exist.")
     }

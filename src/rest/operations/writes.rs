@@ -38,7 +38,9 @@ pub(crate) fn read_write(request: &OperationRequest, decoder: &mut EntityDecoder
     if header("if-none-match").is_some() {
         return Err(Failure::not_valid());
     }
-    let given = header("if-match").map(if_match).transpose()?;
+    // Two headers are one with a list, of which none is an ETag.
+    let etags: Vec<&str> = request.headers.all("if-match").collect();
+    let given = if etags.is_empty() { None } else { Some(if_match(&etags.join(", "))?) };
     let mut entity = |key: Option<KeyRef<'_>>| decoded(request, key, decoder);
     let (operation, level) = match (request.method.as_str(), key) {
         // An insert with If-Match is unconfirmed.

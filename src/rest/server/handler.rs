@@ -133,9 +133,7 @@ impl Exchange<'_> {
             let rules = account.map(|(owner, _)| self.context.cors_rules.of(owner)).unwrap_or_default();
             return preflight(&rules, &request.headers);
         }
-        if request.headers.get("x-ms-version").is_some_and(|version| !is_service_version(version)) {
-            return Err(Failure::header_value("x-ms-version"));
-        }
+        expect_versions(request)?;
         let now = self.context.database.clock().now();
         let known = account.ok_or_else(Failure::authentication);
         let permitted = known.and_then(|(owner, keys)| {
@@ -221,6 +219,18 @@ impl Exchange<'_> {
             reply = reply.with("x-ms-client-request-id", id);
         }
         reply.with("Server", "Windows-Azure-Table/1.0 Rowkey")
+    }
+}
+
+/// Refuses what is no version of the service. One that is not known yet is as good as the newest.
+fn expect_versions(request: &OperationRequest) -> Result<(), Failure> {
+    let mut versions = request.headers.all("x-ms-version");
+    if versions.next().is_some_and(|version| !is_service_version(version)) || versions.next().is_some() {
+        return Err(Failure::header_value("x-ms-version"));
+    }
+    match request.options.get("api-version") {
+        Some(version) if !is_service_version(version) => Err(Failure::query_parameter("api-version")),
+        _ => Ok(()),
     }
 }
 

@@ -71,3 +71,33 @@ async fn a_selection_of_the_etag_writes_it_once() {
     }
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn etags_and_versions_that_are_none() {
+    let server = with_orders().await;
+    assert_eq!(server.status("POST", "/Orders", &[], ENTITY).await, 201);
+    let entity = "/Orders(PartitionKey='p',RowKey='r')";
+    let any = ("If-Match", "*");
+    let text = "The etag value '*, *' specified in one of the request headers is not valid.";
+    for (method, body) in [("PUT", "{}"), ("PATCH", "{}"), ("DELETE", "")] {
+        let (status, answer) = server.ask(method, entity, &[any, any], body).await;
+        assert!(status == 400 && answer.contains("InvalidInput") && answer.contains(text), "{method}: {answer}");
+    }
+    let version = |version| ("x-ms-version", version);
+    for (headers, query, wanted) in [
+        (&[version("yesterday")][..], "", "InvalidHeaderValue"),
+        (&[version("2019-13-01")], "", "InvalidHeaderValue"),
+        (&[version("")], "", "InvalidHeaderValue"),
+        (&[version("2019-02-02"), version("2020-12-06")], "", "InvalidHeaderValue"),
+        (&[], "?api-version=none", "InvalidQueryParameterValue"),
+        (&[version("2031-02-03")], "", ""),
+        (&[], "?api-version=2020-12-06", ""),
+    ] {
+        let (status, answer) = server.ask("GET", &format!("/Orders(){query}"), headers, "").await;
+        assert_eq!(status, if wanted.is_empty() { 200 } else { 400 }, "{headers:?} {query}: {answer}");
+        assert!(answer.contains(wanted), "{headers:?} {query}: {answer}");
+        let echoed = if headers == [version("2031-02-03")] { "x-ms-version: 2031-02-03" } else { "x-ms-version: 20" };
+        assert!(answer.contains(echoed), "{answer}");
+    }
+    server.stop().await;
+}
