@@ -125,6 +125,11 @@ fn atom() -> Failure {
     Failure::new(415, "AtomFormatNotSupported", "Atom format is not supported.")
 }
 
+/// Whether a verb only reads.
+pub(crate) fn is_read(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD")
+}
+
 /// The verb that is meant: that of the request, or of `X-HTTP-Method` in a POST (section 2.2).
 pub(crate) fn tunnelled(method: &str, headers: &Headers) -> Result<String, Failure> {
     let Some(inner) = headers.get("x-http-method") else { return Ok(method.to_owned()) };

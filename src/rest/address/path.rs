@@ -58,14 +58,16 @@ impl Address {
     }
 
     /// What a URL within a batch names: scheme and host do not count, since they may be a proxy's,
-    /// and in path style the account's segment is passed over (section 3.2).
-    pub(crate) fn parse_inner(&self, path: &str) -> Result<Resource, Failure> {
+    /// and in path style the account's segment is passed over (section 3.2), but for what it says
+    /// of the secondary.
+    pub(crate) fn parse_inner(&self, path: &str) -> Result<Self, Failure> {
         let path = path.strip_prefix('/').unwrap_or(path);
-        let rest = match (self.style, path.split_once('/')) {
-            (Style::Path, Some((first, rest))) if first.trim_end_matches(SECONDARY) == self.account => rest,
-            _ => path,
+        let (is_secondary, rest) = match (self.style, path.split_once('/')) {
+            (Style::Path, Some((first, rest))) if first == self.account => (self.is_secondary, rest),
+            (Style::Path, Some((first, rest))) if first.strip_suffix(SECONDARY) == Some(&self.account) => (true, rest),
+            _ => (self.is_secondary, path),
         };
-        Resource::parse(rest)
+        Ok(Self { account: self.account.clone(), is_secondary, style: self.style, resource: Resource::parse(rest)? })
     }
 }
 
@@ -150,9 +152,15 @@ mod tests {
         );
         assert_eq!(found("localhost", "/acct-secondary"), ("acct".to_owned(), true, Style::Path, Resource::Service));
         let address = Address::parse("127.0.0.1", "/acct/$batch").unwrap();
-        for path in ["/acct/Orders", "/Orders", "Orders", "/acct-secondary/Orders"] {
-            assert_eq!(address.parse_inner(path), Ok(orders()), "{path}");
+        for (path, is_secondary) in
+            [("/acct/Orders", false), ("/Orders", false), ("Orders", false), ("/acct-secondary/Orders", true)]
+        {
+            let inner = address.parse_inner(path).unwrap();
+            assert_eq!((inner.is_secondary, inner.resource), (is_secondary, orders()), "{path}");
         }
+        assert!(address.parse_inner("/acct-secondary-secondary/Orders").is_err());
+        let secondary = Address::parse("127.0.0.1", "/acct-secondary/$batch").unwrap();
+        assert!(["/acct/Orders", "/Orders"].iter().all(|path| secondary.parse_inner(path).unwrap().is_secondary));
     }
 
     #[test]

@@ -125,6 +125,11 @@ impl Failure {
         Self::new(403, "AuthorizationPermissionMismatch", text)
     }
 
+    /// A write where there are only reads.
+    pub(crate) fn secondary() -> Self {
+        Self::new(403, "InsufficientAccountPermissions", "Write operations are not allowed.")
+    }
+
     pub(crate) fn busy() -> Self {
         Self::new(503, "ServerBusy", "The server is busy.")
     }

@@ -150,9 +150,7 @@ fn of_state(error: &Error) -> Failure {
         }
         SqlState::UNDEFINED_TABLE => return Failure::table_not_found(),
         SqlState::DUPLICATE_TABLE => return Failure::table_exists(),
-        SqlState::READ_ONLY_SQL_TRANSACTION => {
-            return Failure::new(403, "InsufficientAccountPermissions", "Write operations are not allowed.");
-        }
+        SqlState::READ_ONLY_SQL_TRANSACTION => return Failure::secondary(),
         SqlState::PROGRAM_LIMIT_EXCEEDED | SqlState::BATCH_TOO_LARGE => return Failure::body_too_large(),
         _ => {}
     }

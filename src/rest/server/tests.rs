@@ -55,7 +55,18 @@ impl Running {
     }
 
     fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
-        let path = format!("/devstoreaccount1{path}");
+        self.request_of("devstoreaccount1", method, path, headers, body)
+    }
+
+    fn request_of(
+        &self,
+        account: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> String {
+        let path = format!("/{account}{path}");
         let date = http_date(self.database.clock().now());
         let signed = path.split('?').next().unwrap();
         let comp = path.split(['?', '&']).find(|option| option.starts_with("comp="));
@@ -75,8 +86,13 @@ impl Running {
 
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let answer = self.raw(self.request(method, path, headers, body).as_bytes()).await;
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        (status, answer)
+        (status_of(&answer), answer)
+    }
+
+    async fn ask_secondary(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+        let request = self.request_of("devstoreaccount1-secondary", method, path, headers, body);
+        let answer = self.raw(request.as_bytes()).await;
+        (status_of(&answer), answer)
     }
 
     async fn status(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> u16 {
@@ -87,6 +103,10 @@ impl Running {
         self.stop.send_replace(true);
         tokio::time::timeout(Duration::from_secs(10), self.served).await.expect("it stops").unwrap();
     }
+}
+
+fn status_of(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
 }
 
 const ENTITY: &str = r#"{"PartitionKey":"p","RowKey":"r","N":"5","N@odata.type":"Edm.Int64"}"#;

@@ -101,3 +101,35 @@ async fn etags_and_versions_that_are_none() {
     }
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_secondary_is_for_reading() {
+    let server = with_orders().await;
+    assert_eq!(server.status("POST", "/Orders", &[], ENTITY).await, 201);
+    let refused = |answer: &str| {
+        answer.starts_with("HTTP/1.1 403")
+            && answer.contains("InsufficientAccountPermissions")
+            && answer.contains("Write operations are not allowed.")
+    };
+    let insert = |account: &str| {
+        let entity = ENTITY.replace("\"r\"", "\"new\"");
+        batch(&[&format!("POST http://h/{account}/Orders HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{entity}")])
+    };
+    let query = |account: &str| {
+        let entity = format!("http://h/{account}/Orders(PartitionKey='p',RowKey='r')");
+        format!("--b\r\nContent-Type: application/http\r\n\r\nGET {entity} HTTP/1.1\r\n\r\n--b--\r\n")
+    };
+    let (_, answer) = server.ask("POST", "/$batch", &[BATCH], &insert("devstoreaccount1-secondary")).await;
+    assert!(refused(&answer), "{answer}");
+    for account in ["devstoreaccount1", "devstoreaccount1-secondary"] {
+        let (_, answer) = server.ask_secondary("POST", "/$batch", &[BATCH], &insert(account)).await;
+        assert!(refused(&answer), "{account}: {answer}");
+        let (status, answer) = server.ask_secondary("POST", "/$batch", &[BATCH], &query(account)).await;
+        assert!(status == 202 && answer.contains("HTTP/1.1 200 OK"), "{account}: {answer}");
+    }
+    let (_, answer) = server.ask_secondary("POST", "/Orders", &[], ENTITY).await;
+    assert!(refused(&answer), "{answer}");
+    let (status, answer) = server.ask_secondary("GET", "/Orders()", &[], "").await;
+    assert!(status == 200 && !answer.contains("\"new\""), "{answer}");
+    server.stop().await;
+}
