@@ -212,7 +212,19 @@ async fn answers_name_the_request_and_own_paths_need_no_key() {
     let plain = |path: &str, host: &str| format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     for path in ["/_rowkey/health", "/_rowkey/ready"] {
         assert!(server.raw(plain(path, "localhost").as_bytes()).await.starts_with("HTTP/1.1 200"));
-        assert!(server.raw(plain(path, "evil.example").as_bytes()).await.starts_with("HTTP/1.1 400"));
+        let answer = server.raw(plain(path, "evil.example").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("InvalidHeaderValue"), "{answer}");
+        let answer = server.raw(plain(path, "localhost").replace("GET", "PUT").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 405") && answer.contains("MethodNotAllowed"), "{answer}");
+        assert!(answer.contains("x-ms-request-id: "), "{answer}");
+        let head = server.raw(plain(path, "localhost").replace("GET", "HEAD").as_bytes()).await;
+        assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
+    }
+    let answer = server.raw(plain("/_rowkey/other", "localhost").as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("ResourceNotFound"), "{answer}");
+    for method in ["BREW", "TRACE"] {
+        let (status, answer) = server.ask(method, "/Tables", &[], "").await;
+        assert!(status == 405 && answer.contains("MethodNotAllowed"), "{method}: {answer}");
     }
     let answer = server.raw(plain("/devstoreaccount1/Tables", "evil.example").as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("InvalidHeaderValue"), "{answer}");
