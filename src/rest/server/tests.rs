@@ -436,6 +436,26 @@ async fn large_and_broken_bodies_leave_the_server_alive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_sends_no_more_is_answered() {
+    let server = Running::start().await;
+    let requests = [
+        server.request("POST", "/Tables", &[], r#"{"TableName":"Orders"}"#),
+        server.request("POST", "/Orders", &[], ENTITY).replace("Connection: close\r\n", ""),
+        server.request("GET", "/Orders()", &[], ""),
+    ];
+    for request in requests {
+        let mut socket = TcpStream::connect(server.address).await.unwrap();
+        socket.write_all(request.as_bytes()).await.unwrap();
+        socket.shutdown().await.unwrap();
+        let mut answer = String::new();
+        let read = tokio::time::timeout(Duration::from_secs(20), socket.read_to_string(&mut answer));
+        read.await.expect("the server closes").unwrap();
+        assert!(answer.starts_with("HTTP/1.1 20"), "{request}\n{answer}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn garbage_is_answered_with_an_error() {
     let server = Running::start().await;
     assert_eq!(server.status("POST", "/Tables", &[], r#"{"TableName":"Orders"}"#).await, 201);
