@@ -50,11 +50,14 @@ impl Address {
                 (decode_path(first).ok_or_else(Failure::query_syntax)?, Style::Path, rest)
             }
         };
-        let (account, is_secondary) = match account.strip_suffix(SECONDARY) {
-            Some(primary) => (primary.to_owned(), true),
-            None => (account, false),
+        let Some(primary) = account.strip_suffix(SECONDARY) else {
+            return Ok(Self { account, is_secondary: false, style, resource: Resource::parse(rest)? });
         };
-        Ok(Self { account, is_secondary, style, resource: Resource::parse(rest)? })
+        let (primary, rest) = match style {
+            Style::Host => (primary, rest),
+            Style::Path => without_second_account(&account, primary, rest),
+        };
+        Ok(Self { account: primary.to_owned(), is_secondary: true, style, resource: Resource::parse(rest)? })
     }
 
     /// What a URL within a batch names: scheme and host do not count, since they may be a proxy's,
@@ -68,6 +71,17 @@ impl Address {
             _ => (self.is_secondary, path),
         };
         Ok(Self { account: self.account.clone(), is_secondary, style: self.style, resource: Resource::parse(rest)? })
+    }
+}
+
+/// The account and the path behind it, of a path with `{account}-secondary`. The SDK for Python puts
+/// the secondary before the path that it has, which begins with an account: the primary's, or the
+/// secondary's where its client is one of the secondary.
+fn without_second_account<'a>(account: &'a str, primary: &'a str, rest: &'a str) -> (&'a str, &'a str) {
+    match rest.split_once('/') {
+        Some((second, behind)) if second == primary => (primary.strip_suffix(SECONDARY).unwrap_or(primary), behind),
+        Some((second, behind)) if second == account => (primary, behind),
+        _ => (primary, rest),
     }
 }
 
@@ -151,6 +165,16 @@ mod tests {
             ("acct".to_owned(), true, Style::Host, Resource::Service)
         );
         assert_eq!(found("localhost", "/acct-secondary"), ("acct".to_owned(), true, Style::Path, Resource::Service));
+        for path in [
+            "/acct-secondary/acct/Orders",
+            "/acct-secondary/acct-secondary/Orders",
+            "/acct-secondary-secondary/acct-secondary/Orders",
+        ] {
+            assert_eq!(found("127.0.0.1", path), ("acct".to_owned(), true, Style::Path, orders()), "{path}");
+        }
+        let own = found("127.0.0.1", "/acct-secondary/acct").3;
+        assert_eq!(own, Resource::Entities("acct".to_owned()));
+        assert!(Address::parse("127.0.0.1", "/acct/acct/Orders").is_err());
         let address = Address::parse("127.0.0.1", "/acct/$batch").unwrap();
         for (path, is_secondary) in
             [("/acct/Orders", false), ("/Orders", false), ("Orders", false), ("/acct-secondary/Orders", true)]
