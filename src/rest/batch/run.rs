@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use rowkey_formats::entity_json::EntityDecoder;
 use rowkey_model::ENTITY_GROUP_OPERATIONS_MAX;
 
+use super::failures::is_of_all;
 use super::request::{Batch, Part, read};
 use super::{answer, query};
 use crate::address::Address;
@@ -17,8 +18,8 @@ use crate::request::OperationRequest;
 /// a failure.
 ///
 /// # Errors
-/// A body that is no batch, and what a signature does not permit: that is the answer of the whole
-/// request. Everything else is told in the place of the change set's answers.
+/// A body that is no batch, what a signature does not permit, and what is to be tried again: that is
+/// the answer of the whole request. Everything else is told in the place of the change set's answers.
 pub(crate) async fn run(
     call: &Call,
     request: &OperationRequest,
@@ -33,7 +34,7 @@ pub(crate) async fn run(
     };
     match change(call, &parts, address).await {
         Ok(replies) => Ok(answer::change_set(&replies, id)),
-        Err(failure) if failure.status() == 403 => Err(failure),
+        Err(failure) if is_of_all(&failure) => Err(failure),
         Err(failure) => Ok(answer::change_set(&[told(&failure.at_operation(0))], id)),
     }
 }
