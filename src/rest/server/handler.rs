@@ -99,8 +99,11 @@ impl Exchange<'_> {
             .and_then(|()| expect_own(self.host, self.context.bound))
             .and_then(|()| Address::parse(without_port(self.host), path))
             .and_then(|address| Ok((address, QueryOptions::parse(parts.uri.query().unwrap_or_default())?)))
-            .and_then(|(address, options)| Ok((address, options, tunnelled(parts.method.as_str(), &headers)?)));
-        let (address, options, method) = match read {
+            .and_then(|(address, options)| {
+                let duration_max = duration_max(&options)?;
+                Ok((address, options, tunnelled(parts.method.as_str(), &headers)?, duration_max))
+            });
+        let (address, options, method, duration_max) = match read {
             Ok(read) => read,
             Err(failure) => {
                 body::discard(body).await;
@@ -113,7 +116,7 @@ impl Exchange<'_> {
         let form = error_form(&request);
         let account = self.account(&address);
         let run = self.run(parts, &address, account.as_ref(), &mut request, body);
-        let limited = tokio::time::timeout(REQUEST_DURATION_MAX, run).await;
+        let limited = tokio::time::timeout(duration_max, run).await;
         let outcome = limited.unwrap_or_else(|_| Err(Failure::timed_out(500)));
         let reply = outcome.unwrap_or_else(|failure| self.failed(&failure, form));
         match account {
@@ -221,6 +224,17 @@ impl Exchange<'_> {
             reply = reply.with("x-ms-client-request-id", id);
         }
         reply.with("Server", "Windows-Azure-Table/1.0 Rowkey")
+    }
+}
+
+/// What a request may take: `timeout` in seconds, of which the service takes no more than 30. That 0
+/// is as good as none is unconfirmed.
+fn duration_max(options: &QueryOptions) -> Result<Duration, Failure> {
+    let Some(text) = options.given("timeout") else { return Ok(REQUEST_DURATION_MAX) };
+    match text.parse() {
+        Ok(0) => Ok(REQUEST_DURATION_MAX),
+        Ok(seconds) => Ok(Duration::from_secs(seconds).min(REQUEST_DURATION_MAX)),
+        Err(_) => Err(Failure::query_parameter("timeout")),
     }
 }
 

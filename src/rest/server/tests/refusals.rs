@@ -1,5 +1,7 @@
 //! What is refused, and in which words.
 
+use rowkey_authorization::AccountKeys;
+
 use super::{ENTITY, Running};
 
 const BATCH: (&str, &str) = ("Content-Type", "multipart/mixed; boundary=b");
@@ -131,5 +133,41 @@ async fn the_secondary_is_for_reading() {
     assert!(refused(&answer), "{answer}");
     let (status, answer) = server.ask_secondary("GET", "/Orders()", &[], "").await;
     assert!(status == 200 && !answer.contains("\"new\""), "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_take_no_longer_than_they_say() {
+    let server = with_orders().await;
+    for (timeout, wanted) in [("30", 200), ("90", 200), ("0", 200), ("", 200), ("-1", 400), ("soon", 400)] {
+        let (status, answer) = server.ask("GET", &format!("/Orders()?timeout={timeout}"), &[], "").await;
+        assert_eq!(status, wanted, "{timeout}: {answer}");
+        assert_eq!(answer.contains("InvalidQueryParameterValue"), wanted == 400, "{answer}");
+    }
+    // A body that does not come.
+    let request = server.request("POST", "/Orders?timeout=1", &[], "").replace("Content-Length: 0", "Content-Length: 9");
+    let answer = server.raw(request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 500") && answer.contains("OperationTimedOut"), "{answer}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_that_is_a_query_needs_the_permission_to_read() {
+    let server = with_orders().await;
+    let lines = ["devstoreaccount1", "a", "t", "o", "", "8999-01-01", "", "", "2019-02-02", ""];
+    let signature = AccountKeys::development().unwrap().sign(&lines.join("\n"));
+    let signature = signature.replace('+', "%2B").replace('=', "%3D");
+    let sas = format!("sv=2019-02-02&ss=t&srt=o&sp=a&se=8999-01-01&sig={signature}");
+    let get = "GET http://h/devstoreaccount1/Orders() HTTP/1.1";
+    let body = format!("--b\r\nContent-Type: application/http\r\n\r\n{get}\r\n\r\n--b--\r\n");
+    let request = format!(
+        "POST /devstoreaccount1/$batch?{sas} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         {}: {}\r\nContent-Length: {}\r\n\r\n{body}",
+        BATCH.0,
+        BATCH.1,
+        body.len()
+    );
+    let answer = server.raw(request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("AuthorizationPermissionMismatch"), "{answer}");
     server.stop().await;
 }
