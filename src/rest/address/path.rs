@@ -74,9 +74,9 @@ impl Address {
     }
 }
 
-/// The account and the path behind it, of a path with `{account}-secondary`. The SDK for Python puts
-/// the secondary before the path that it has, which begins with an account: the primary's, or the
-/// secondary's where its client is one of the secondary.
+/// The account and the path behind it, of a path with `{account}-secondary`. The SDK for Python
+/// puts the secondary before the path that it has, which begins with an account: the primary's, or
+/// the secondary's where its client is one of the secondary.
 fn without_second_account<'a>(account: &'a str, primary: &'a str, rest: &'a str) -> (&'a str, &'a str) {
     match rest.split_once('/') {
         Some((second, behind)) if second == primary => (primary.strip_suffix(SECONDARY).unwrap_or(primary), behind),

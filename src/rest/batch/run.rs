@@ -18,8 +18,9 @@ use crate::request::OperationRequest;
 /// a failure.
 ///
 /// # Errors
-/// A body that is no batch, what a signature does not permit, and what is to be tried again: that is
-/// the answer of the whole request. Everything else is told in the place of the change set's answers.
+/// A body that is no batch, what a signature does not permit, and what is to be tried again: that
+/// is the answer of the whole request. Everything else is told in the place of the change set's
+/// answers.
 pub(crate) async fn run(
     call: &Call,
     request: &OperationRequest,

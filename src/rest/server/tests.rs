@@ -58,14 +58,7 @@ impl Running {
         self.request_of("devstoreaccount1", method, path, headers, body)
     }
 
-    fn request_of(
-        &self,
-        account: &str,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> String {
+    fn request_of(&self, account: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
         let path = format!("/{account}{path}");
         let date = http_date(self.database.clock().now());
         let signed = path.split('?').next().unwrap();
