@@ -67,7 +67,9 @@ impl Address {
         let path = path.strip_prefix('/').unwrap_or(path);
         let (is_secondary, rest) = match (self.style, path.split_once('/')) {
             (Style::Path, Some((first, rest))) if first == self.account => (self.is_secondary, rest),
-            (Style::Path, Some((first, rest))) if first.strip_suffix(SECONDARY) == Some(&self.account) => (true, rest),
+            (Style::Path, Some((first, rest))) if first.strip_suffix(SECONDARY) == Some(self.account.as_str()) => {
+                (true, rest)
+            }
             _ => (self.is_secondary, path),
         };
         Ok(Self { account: self.account.clone(), is_secondary, style: self.style, resource: Resource::parse(rest)? })
