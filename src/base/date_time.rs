@@ -77,18 +77,23 @@ impl DateTime {
     /// long as those after the seventh are zeros. The zone is `Z`, an offset (`+02:00`, `+0200`,
     /// `+02`) or absent, which means UTC. Dates outside 1601..=9999 (in UTC) are refused.
     pub fn parse(text: &str) -> Result<DateTime, Rejected> {
+        let at = Self::parse_unbounded(text)?;
+        if (Self::MIN..=Self::MAX).contains(&at) {
+            Ok(at)
+        } else {
+            Err(Rejected::new("DateTime", text, Rule::DateTimeRange, RANGE))
+        }
+    }
+
+    /// The same for an instant that may lie outside of the range, to tell it in another form.
+    pub fn parse_unbounded(text: &str) -> Result<DateTime, Rejected> {
         let Some((civil, rest)) = text.as_bytes().split_first_chunk::<19>() else {
             return Err(unreadable(text, FORM));
         };
         let seconds = civil_seconds(civil).map_err(|reason| unreadable(text, reason))?;
         let (fraction, zone) = fraction_ticks(rest).map_err(|reason| unreadable(text, reason))?;
         let offset = offset_seconds(zone).map_err(|reason| unreadable(text, reason))?;
-        let at = DateTime((seconds - offset) * TICKS_PER_SECOND + fraction);
-        if (Self::MIN..=Self::MAX).contains(&at) {
-            Ok(at)
-        } else {
-            Err(Rejected::new("DateTime", text, Rule::DateTimeRange, RANGE))
-        }
+        Ok(DateTime((seconds - offset) * TICKS_PER_SECOND + fraction))
     }
 }
 

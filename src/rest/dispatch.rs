@@ -11,7 +11,7 @@ use crate::operations::{
     put_policies, put_properties, query_entities, query_tables, read_write, run_write,
 };
 use crate::reply::Reply;
-use crate::request::OperationRequest;
+use crate::request::{OperationRequest, is_read};
 use rowkey_formats::entity_json::EntityDecoder;
 
 /// What a request is for, beside its resource: `comp` and `restype`.
@@ -56,8 +56,9 @@ pub(crate) async fn dispatch(
 ) -> Result<Reply, Failure> {
     let method = request.method.as_str();
     let component = Component::of(request);
-    if address.is_secondary && !is_read(method) {
-        return Err(Failure::new(403, "InsufficientAccountPermissions", "Write operations are not allowed."));
+    // A batch may be a read, which its parts tell.
+    if address.is_secondary && !is_read(method) && request.resource != Resource::Batch {
+        return Err(Failure::secondary());
     }
     match (component, &request.resource) {
         (Component::None, Resource::Tables) => {
@@ -127,10 +128,6 @@ pub(crate) async fn dispatch(
         }
         _ => Err(Failure::invalid_uri()),
     }
-}
-
-fn is_read(method: &str) -> bool {
-    matches!(method, "GET" | "HEAD")
 }
 
 async fn write(call: &Call, request: &OperationRequest) -> Result<Reply, Failure> {

@@ -21,8 +21,13 @@ impl Headers {
         self.pairs.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
+    /// All values of a header, in their order.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.pairs.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
     fn count(&self, name: &str) -> usize {
-        self.pairs.iter().filter(|(other, _)| other == name).count()
+        self.all(name).count()
     }
 }
 
@@ -118,6 +123,11 @@ impl OperationRequest {
 
 fn atom() -> Failure {
     Failure::new(415, "AtomFormatNotSupported", "Atom format is not supported.")
+}
+
+/// Whether a verb only reads.
+pub(crate) fn is_read(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD")
 }
 
 /// The verb that is meant: that of the request, or of `X-HTTP-Method` in a POST (section 2.2).

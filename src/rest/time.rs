@@ -28,6 +28,16 @@ pub(crate) fn with_seven_digits(at: DateTime) -> String {
     format!("{seconds}.{fraction:0<7}Z")
 }
 
+/// As .NET writes a time where no culture is wanted: `12/31/1600 23:59:59`.
+pub(crate) fn month_day_year(at: DateTime) -> String {
+    let text = at.to_string();
+    let (date, time) = text.split_once('T').unwrap_or((&text, ""));
+    let time = time.split(['.', 'Z']).next().unwrap_or_default();
+    let mut parts = date.rsplitn(3, '-');
+    let (day, month, year) = (parts.next(), parts.next(), parts.next());
+    format!("{}/{}/{} {time}", month.unwrap_or_default(), day.unwrap_or_default(), year.unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +48,7 @@ mod tests {
         assert_eq!(parse_http_date("Thu, 01 Jan 2026 00:00:00 GMT"), Some(at));
         assert_eq!((http_date(at).as_str(), parse_http_date("today")), ("Thu, 01 Jan 2026 00:00:00 GMT", None));
         assert_eq!(with_seven_digits(at), "2026-01-01T00:00:00.0000000Z");
+        assert_eq!(month_day_year(at), "01/01/2026 00:00:00");
         assert_eq!(with_seven_digits(DateTime::from_ticks(1)), "1970-01-01T00:00:00.0000001Z");
     }
 }

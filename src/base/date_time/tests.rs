@@ -54,6 +54,8 @@ fn the_range_is_1601_to_9999_inclusive() {
             )
         );
     }
+    let outside = DateTime::parse_unbounded("0001-01-01T01:00:00+01:00").map(|at| at.to_string());
+    assert_eq!(outside.as_deref(), Ok("0001-01-01T00:00:00Z"));
     // The limits hold for the instant, not for its local text.
     assert_eq!(DateTime::parse("1600-12-31T22:00:00-02:00"), Ok(DateTime::MIN));
 }

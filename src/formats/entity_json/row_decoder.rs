@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::EntityJsonError;
 use super::keys::{KeyCache, KeyKind};
 use super::rules::Rules;
-use super::system::{System, key_text};
+use super::system::{System, key_text, skip_null_key};
 use super::values::{Declared, Values, validate_text};
 use crate::convert;
 use crate::json::Parser;
@@ -132,6 +132,7 @@ impl RowDecoder {
         let names = Arc::clone(self.keys.names());
         let mut builder = rows.builder(&names);
         builder.begin();
+        self.values.nulls.clear();
         let mut parser = Parser::new(text);
         let mut system = System::default();
         let mut more = parser.begin_object()?;
@@ -155,11 +156,19 @@ impl RowDecoder {
                     self.is_typed = true;
                     parser.skip_value(&mut self.scratch)?;
                 }
+                KeyKind::PartitionKey if outside.partition.is_some() && parser.peek() == Some(b'n') => {
+                    skip_null_key(&mut system.partition, "PartitionKey", &mut parser, &mut self.scratch)?;
+                }
+                KeyKind::RowKey if outside.row.is_some() && parser.peek() == Some(b'n') => {
+                    skip_null_key(&mut system.row, "RowKey", &mut parser, &mut self.scratch)?;
+                }
                 KeyKind::PartitionKey => {
                     key_text(&mut system.partition, "PartitionKey", &mut parser, &mut self.scratch)?;
                 }
                 KeyKind::RowKey => key_text(&mut system.row, "RowKey", &mut parser, &mut self.scratch)?,
-                KeyKind::Timestamp if self.rules == Rules::Request => parser.skip_value(&mut self.scratch)?,
+                KeyKind::Timestamp if self.rules == Rules::Request => {
+                    system.skip_timestamp(&mut parser, &mut self.scratch)?;
+                }
                 KeyKind::Timestamp => system.read_timestamp(&mut parser, &mut self.scratch)?,
             }
             more = parser.end_member()?;
@@ -176,6 +185,7 @@ impl RowDecoder {
             (Some(_), None) => return Err(EntityJsonError::KeyMissing("RowKey")),
             (None, None) => return Ok(Pass::Done(Decoded::NoKeys)),
         };
+        self.values.refuse_twice(&builder, &self.keys)?;
         builder.finish(partition, row, outside.timestamp.or(system.timestamp))?;
         Ok(Pass::Done(Decoded::Entity))
     }

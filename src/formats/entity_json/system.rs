@@ -16,14 +16,26 @@ pub(crate) struct System<'a> {
 }
 
 impl System<'_> {
+    /// Passes over the Timestamp of a request, whatever its value.
+    pub(super) fn skip_timestamp(
+        &mut self,
+        parser: &mut Parser<'_>,
+        scratch: &mut String,
+    ) -> Result<(), EntityJsonError> {
+        self.begin_timestamp()?;
+        Ok(parser.skip_value(scratch)?)
+    }
+
+    fn begin_timestamp(&mut self) -> Result<(), EntityJsonError> {
+        if std::mem::replace(&mut self.has_timestamp, true) { Err(twice("Timestamp")) } else { Ok(()) }
+    }
+
     pub(super) fn read_timestamp(
         &mut self,
         parser: &mut Parser<'_>,
         scratch: &mut String,
     ) -> Result<(), EntityJsonError> {
-        if std::mem::replace(&mut self.has_timestamp, true) {
-            return Err(twice("Timestamp"));
-        }
+        self.begin_timestamp()?;
         match parser.peek() {
             Some(b'"') => {
                 let text = parser.string(scratch)?;
@@ -34,6 +46,19 @@ impl System<'_> {
             _ => Err(EntityJsonError::Refused("Timestamp is written as a string".to_owned())),
         }
     }
+}
+
+/// Passes over a null PartitionKey or RowKey, where the one that counts stands outside of the text.
+pub(super) fn skip_null_key(
+    to: &mut Option<Cow<'_, str>>,
+    what: &str,
+    parser: &mut Parser<'_>,
+    scratch: &mut String,
+) -> Result<(), EntityJsonError> {
+    if to.replace(Cow::Borrowed("")).is_some() {
+        return Err(twice(what));
+    }
+    Ok(parser.skip_value(scratch)?)
 }
 
 /// Reads PartitionKey or RowKey.

@@ -152,7 +152,12 @@ fn what_a_request_says_of_system_properties_is_not_taken() {
 fn the_key_of_a_url_stands_for_that_of_the_body() {
     let mut decoder = EntityDecoder::for_requests();
     let key = KeyRef { partition: "p", row: "r" };
-    for body in [r#"{"V":1}"#, r#"{"PartitionKey":"x","RowKey":"y","V":1}"#, r#"{"RowKey":"y","V":1}"#] {
+    for body in [
+        r#"{"V":1}"#,
+        r#"{"PartitionKey":"x","RowKey":"y","V":1}"#,
+        r#"{"RowKey":"y","V":1}"#,
+        r#"{"PartitionKey":null,"V":1,"RowKey":null}"#,
+    ] {
         assert_eq!(decoder.decode(body, Some(key)).unwrap().key, Key::new("p", "r"), "{body}");
     }
     assert_eq!(decoder.decode("{}", Some(key)).unwrap().properties().len(), 0);
@@ -178,6 +183,27 @@ fn keys_of_a_body_are_required_texts() {
     }
     let empty = r#"{"PartitionKey":"","RowKey":""}"#;
     assert_eq!(EntityDecoder::for_requests().decode(empty, None).unwrap().key, Key::new("", ""));
+}
+
+#[test]
+fn a_body_names_each_property_once() {
+    let key = KeyRef { partition: "p", row: "r" };
+    for (body, what) in [
+        (r#"{"V":1,"V":null}"#, "property V"),
+        (r#"{"V":null,"V":1}"#, "property V"),
+        (r#"{"W":1,"V":null,"U":true,"V":null}"#, "property V"),
+        (r#"{"V":null,"V":"5","V@odata.type":"Edm.Int64"}"#, "property V"),
+        (r#"{"V@odata.type":"Edm.Other","V":null,"V":null}"#, "property V"),
+        (r#"{"V@odata.type":"Edm.Int64","V@odata.type":"Edm.Int64","V":null}"#, "the type of property V"),
+        (r#"{"Timestamp":null,"Timestamp":null}"#, "Timestamp"),
+        (r#"{"RowKey":null,"RowKey":"r"}"#, "RowKey"),
+    ] {
+        let decoded = EntityDecoder::for_requests().decode(body, Some(key));
+        assert_eq!(decoded, Err(EntityJsonError::Twice(what.to_owned())), "{body}");
+    }
+    // Names that differ in their case are different ones.
+    let both = EntityDecoder::for_requests().decode(r#"{"V":null,"v":1}"#, Some(key)).unwrap();
+    assert_eq!(both.properties().collect::<Vec<_>>(), [("v", &Value::Int32(1))]);
 }
 
 #[test]

@@ -30,12 +30,32 @@ pub(super) struct Values {
     pub(super) guids_in_base64: bool,
     /// Annotations not yet used.
     pub(super) declared: Vec<(PropertyId, Declared)>,
+    /// Properties of a request that are null: absent, but named.
+    pub(super) nulls: Vec<PropertyId>,
     scratch: String,
 }
 
 impl Values {
     pub(super) fn new(rules: Rules, types: NumberedTypes, check_text: CheckText) -> Self {
-        Self { rules, types, check_text, guids_in_base64: false, declared: Vec::new(), scratch: String::new() }
+        let (declared, nulls) = (Vec::new(), Vec::new());
+        Self { rules, types, check_text, guids_in_base64: false, declared, nulls, scratch: String::new() }
+    }
+
+    /// Refuses a request that names a property as null and once more.
+    pub(super) fn refuse_twice(&mut self, builder: &RowBuilder<'_>, keys: &KeyCache) -> Result<(), EntityJsonError> {
+        if self.nulls.is_empty() {
+            return Ok(());
+        }
+        self.nulls.sort_unstable();
+        let again = self.nulls.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
+        let again = again.or_else(|| builder.properties_set().find(|id| self.nulls.binary_search(id).is_ok()));
+        again.map_or(Ok(()), |id| Err(twice(&format!("property {}", keys.name(id)))))
+    }
+
+    fn set_null(&mut self, id: PropertyId) {
+        if self.rules == Rules::Request {
+            self.nulls.push(id);
+        }
     }
 
     /// Reads an annotation.
@@ -84,6 +104,7 @@ impl Values {
             Some(Declared::Type(edm_type)) => Some(edm_type),
             Some(Declared::Unknown(name)) => {
                 if parser.peek() == Some(b'n') {
+                    self.set_null(id);
                     return Ok(parser.skip_value(&mut self.scratch)?);
                 }
                 let shown: String = name.chars().take(40).collect();
@@ -132,7 +153,10 @@ impl Values {
             Some(b'{') => Err(nested(&keys.name(id), "an object")),
             Some(b'[') => Err(nested(&keys.name(id), "an array")),
             _ => {
-                let Some(value) = parser.literal()? else { return Ok(()) };
+                let Some(value) = parser.literal()? else {
+                    self.set_null(id);
+                    return Ok(());
+                };
                 if let Some(edm_type) = edm_type.filter(|edm_type| *edm_type != EdmType::Boolean) {
                     return Err(wrong_form(&keys.name(id), edm_type, "a boolean"));
                 }
@@ -197,7 +221,9 @@ fn guid_in_base64(text: &str) -> Option<Value> {
 /// The 36 characters of a Guid in base64.
 const GUID_IN_BASE64_BYTES: usize = 48;
 
-/// Int32 if it is an integer in range, else Double; by [`Rules::Answer`] Int64 before that.
+/// Int32 if it is an integer in range, else Double (section 1.5 of the Table service's
+/// specification; of integers beyond Int32 it is unconfirmed); by [`Rules::Answer`] Int64 before
+/// that.
 fn number_value(number: Number<'_>, rules: Rules) -> Result<Value, Rejected> {
     if number.is_integer
         && let Ok(value) = number.text.parse::<i64>()

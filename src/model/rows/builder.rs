@@ -69,6 +69,11 @@ impl<'a> RowBuilder<'a> {
         value.encode(&mut self.rows.arena);
     }
 
+    /// The properties that were set of the entity begun, in the order in which they were.
+    pub fn properties_set(&self) -> impl Iterator<Item = PropertyId> + '_ {
+        self.rows.unfinished.properties.iter().map(|(property, _)| *property)
+    }
+
     /// Completes the entity begun. Its key is checked here; a refused entity is dropped.
     pub fn finish(&mut self, partition: &str, row: &str, timestamp: Option<DateTime>) -> Result<(), Rejected> {
         let checked = self.check(partition, row);

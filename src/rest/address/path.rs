@@ -50,22 +50,40 @@ impl Address {
                 (decode_path(first).ok_or_else(Failure::query_syntax)?, Style::Path, rest)
             }
         };
-        let (account, is_secondary) = match account.strip_suffix(SECONDARY) {
-            Some(primary) => (primary.to_owned(), true),
-            None => (account, false),
+        let Some(primary) = account.strip_suffix(SECONDARY) else {
+            return Ok(Self { account, is_secondary: false, style, resource: Resource::parse(rest)? });
         };
-        Ok(Self { account, is_secondary, style, resource: Resource::parse(rest)? })
+        let (primary, rest) = match style {
+            Style::Host => (primary, rest),
+            Style::Path => without_second_account(&account, primary, rest),
+        };
+        Ok(Self { account: primary.to_owned(), is_secondary: true, style, resource: Resource::parse(rest)? })
     }
 
     /// What a URL within a batch names: scheme and host do not count, since they may be a proxy's,
-    /// and in path style the account's segment is passed over (section 3.2).
-    pub(crate) fn parse_inner(&self, path: &str) -> Result<Resource, Failure> {
+    /// and in path style the account's segment is passed over (section 3.2), but for what it says
+    /// of the secondary.
+    pub(crate) fn parse_inner(&self, path: &str) -> Result<Self, Failure> {
         let path = path.strip_prefix('/').unwrap_or(path);
-        let rest = match (self.style, path.split_once('/')) {
-            (Style::Path, Some((first, rest))) if first.trim_end_matches(SECONDARY) == self.account => rest,
-            _ => path,
+        let (is_secondary, rest) = match (self.style, path.split_once('/')) {
+            (Style::Path, Some((first, rest))) if first == self.account => (self.is_secondary, rest),
+            (Style::Path, Some((first, rest))) if first.strip_suffix(SECONDARY) == Some(self.account.as_str()) => {
+                (true, rest)
+            }
+            _ => (self.is_secondary, path),
         };
-        Resource::parse(rest)
+        Ok(Self { account: self.account.clone(), is_secondary, style: self.style, resource: Resource::parse(rest)? })
+    }
+}
+
+/// The account and the path behind it, of a path with `{account}-secondary`. The SDK for Python
+/// puts the secondary before the path that it has, which begins with an account: the primary's, or
+/// the secondary's where its client is one of the secondary.
+fn without_second_account<'a>(account: &'a str, primary: &'a str, rest: &'a str) -> (&'a str, &'a str) {
+    match rest.split_once('/') {
+        Some((second, behind)) if second == primary => (primary.strip_suffix(SECONDARY).unwrap_or(primary), behind),
+        Some((second, behind)) if second == account => (primary, behind),
+        _ => (primary, rest),
     }
 }
 
@@ -91,6 +109,10 @@ impl Resource {
             });
         }
         let text = decode_path(path).ok_or_else(Failure::query_syntax)?;
+        // Before the service sees them (section 1.2). C1 controls come through: no entity has them.
+        if text.chars().any(|character| character.is_ascii_control()) {
+            return Err(Failure::query_syntax());
+        }
         if text == "$batch" {
             return Ok(Resource::Batch);
         }
@@ -145,10 +167,26 @@ mod tests {
             ("acct".to_owned(), true, Style::Host, Resource::Service)
         );
         assert_eq!(found("localhost", "/acct-secondary"), ("acct".to_owned(), true, Style::Path, Resource::Service));
-        let address = Address::parse("127.0.0.1", "/acct/$batch").unwrap();
-        for path in ["/acct/Orders", "/Orders", "Orders", "/acct-secondary/Orders"] {
-            assert_eq!(address.parse_inner(path), Ok(orders()), "{path}");
+        for path in [
+            "/acct-secondary/acct/Orders",
+            "/acct-secondary/acct-secondary/Orders",
+            "/acct-secondary-secondary/acct-secondary/Orders",
+        ] {
+            assert_eq!(found("127.0.0.1", path), ("acct".to_owned(), true, Style::Path, orders()), "{path}");
         }
+        let own = found("127.0.0.1", "/acct-secondary/acct").3;
+        assert_eq!(own, Resource::Entities("acct".to_owned()));
+        assert!(Address::parse("127.0.0.1", "/acct/acct/Orders").is_err());
+        let address = Address::parse("127.0.0.1", "/acct/$batch").unwrap();
+        for (path, is_secondary) in
+            [("/acct/Orders", false), ("/Orders", false), ("Orders", false), ("/acct-secondary/Orders", true)]
+        {
+            let inner = address.parse_inner(path).unwrap();
+            assert_eq!((inner.is_secondary, inner.resource), (is_secondary, orders()), "{path}");
+        }
+        assert!(address.parse_inner("/acct-secondary-secondary/Orders").is_err());
+        let secondary = Address::parse("127.0.0.1", "/acct-secondary/$batch").unwrap();
+        assert!(["/acct/Orders", "/Orders"].iter().all(|path| secondary.parse_inner(path).unwrap().is_secondary));
     }
 
     #[test]
@@ -174,10 +212,19 @@ mod tests {
         for path in [
             "/Orders(PartitionKey='a/b',RowKey='r')",
             "/Orders(PartitionKey='a%2Fb',RowKey='r')",
+            "/Orders(PartitionKey='a%5Cb',RowKey='r')",
+            "/Orders(PartitionKey='a%0Ab',RowKey='r')",
+            "/Orders(PartitionKey='a',RowKey='%00')",
+            "/Orders(PartitionKey='a',RowKey='%7F')",
+            "/Orders%1F",
+            "/Tables('a%09b')",
             "/Orders(",
             "/Orders('x",
         ] {
             assert_eq!(code(path), "InvalidInput", "{path}");
+        }
+        for path in ["/Orders(PartitionKey='%C2%80',RowKey='%3F%23')", "/Orders(PartitionKey='%C2%9F',RowKey='')"] {
+            assert!(matches!(resource(path), Resource::Entity(..)), "{path}");
         }
         assert_eq!(
             (code("/Orders('x')"), code("/Tables(PartitionKey='p',RowKey='r')")),

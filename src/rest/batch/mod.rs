@@ -2,6 +2,7 @@
 //! section 3).
 
 mod answer;
+mod failures;
 mod parts;
 mod query;
 mod request;

@@ -1,13 +1,14 @@
 //! A batch of one read.
 
 use super::answer;
+use super::failures::is_of_all;
 use crate::address::Resource;
 use crate::errors::Failure;
 use crate::operations::{Call, get_entity, query_entities};
 use crate::reply::Reply;
 use crate::request::OperationRequest;
 
-/// Runs it; what goes wrong is the answer's single part.
+/// Runs it; what goes wrong is the answer's single part, but for what is the whole request's.
 pub(super) async fn run(
     call: &Call,
     request: &OperationRequest,
@@ -22,5 +23,8 @@ pub(super) async fn run(
         Resource::Entities(table) => query_entities(call, request, table).await,
         _ => return Err(Failure::not_valid()),
     };
-    Ok(answer::query(&outcome.unwrap_or_else(|failure| told(&failure)), id))
+    match outcome {
+        Err(failure) if is_of_all(&failure) => Err(failure),
+        outcome => Ok(answer::query(&outcome.unwrap_or_else(|failure| told(&failure)), id)),
+    }
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::parts::{boundary, headers, split};
 use crate::address::{Address, QueryOptions};
 use crate::errors::Failure;
-use crate::request::{Headers, OperationRequest, tunnelled};
+use crate::request::{Headers, OperationRequest, is_read, tunnelled};
 
 /// An operation as it lies in a batch: the text of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +73,13 @@ fn request(
         _ => target,
     };
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let (method, address) = (tunnelled(method, &headers)?, outer.parse_inner(path)?);
+    if address.is_secondary && !is_read(&method) {
+        return Err(Failure::secondary());
+    }
     Ok(OperationRequest {
-        method: tunnelled(method, &headers)?,
-        resource: outer.parse_inner(path)?,
+        method,
+        resource: address.resource,
         options: QueryOptions::parse(query)?,
         headers,
         // It may begin with a blank line, and what is behind it belongs to the boundary.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use rowkey_formats::entity_json::EntityDecoder;
 use rowkey_model::ENTITY_GROUP_OPERATIONS_MAX;
 
+use super::failures::is_of_all;
 use super::request::{Batch, Part, read};
 use super::{answer, query};
 use crate::address::Address;
@@ -17,8 +18,9 @@ use crate::request::OperationRequest;
 /// a failure.
 ///
 /// # Errors
-/// A body that is no batch, and what a signature does not permit: that is the answer of the whole
-/// request. Everything else is told in the place of the change set's answers.
+/// A body that is no batch, what a signature does not permit, and what is to be tried again: that
+/// is the answer of the whole request. Everything else is told in the place of the change set's
+/// answers.
 pub(crate) async fn run(
     call: &Call,
     request: &OperationRequest,
@@ -33,7 +35,7 @@ pub(crate) async fn run(
     };
     match change(call, &parts, address).await {
         Ok(replies) => Ok(answer::change_set(&replies, id)),
-        Err(failure) if failure.status() == 403 => Err(failure),
+        Err(failure) if is_of_all(&failure) => Err(failure),
         Err(failure) => Ok(answer::change_set(&[told(&failure.at_operation(0))], id)),
     }
 }
@@ -57,9 +59,15 @@ async fn change(call: &Call, parts: &[Part<'_>], address: &Address) -> Result<Ve
     }
     check_group(&writes)?;
     let Some(first) = writes.first() else { return Err(Failure::not_valid()) };
-    let table = call.table(&first.table)?;
+    let table = call.table_to_write(&first.table, writes.iter().map(|write| &write.operation))?;
     let operations: Vec<_> = writes.iter().map(|write| write.operation.clone()).collect();
-    let at = call.service.operate_group(table, &operations).await.map_err(|error| failure(&error))?;
+    let at = call.service.operate_group(table, &operations).await.map_err(|error| {
+        let failure = failure(&error);
+        // Recorded of inserts within batches only (section 2.3).
+        let failed = failure.operation().and_then(|index| writes.get(index));
+        let preference = failed.and_then(EntityWrite::preference);
+        failure.with_preference(preference)
+    })?;
     let answers = writes.iter().zip(content_ids).map(|(write, id)| {
         let reply = answer_of(call, write, at);
         match id {

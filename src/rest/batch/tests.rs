@@ -100,6 +100,13 @@ fn answers_are_the_services_byte_for_byte() {
 }
 
 #[test]
+fn what_is_tried_again_is_the_answer_of_the_whole_request() {
+    assert!([Failure::busy(), Failure::timed_out(500), Failure::permission()].iter().all(failures::is_of_all));
+    let of_a_part = [Failure::table_not_found(), Failure::not_implemented(), Failure::body_too_large()];
+    assert!(!of_a_part.iter().any(failures::is_of_all));
+}
+
+#[test]
 fn a_failure_is_the_only_part_and_names_its_operation() {
     let now = rowkey_base::DateTime::from_ticks(0);
     let failure = Failure::new(409, "EntityAlreadyExists", "The specified entity already exists.").at_operation(2);

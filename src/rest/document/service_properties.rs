@@ -7,6 +7,8 @@ use crate::reply::BYTE_ORDER_MARK;
 const CORS_RULES_MAX: usize = 5;
 const CORS_BYTES_MAX: usize = 2 * 1024;
 const CORS_ITEMS_MAX: usize = 64;
+/// Of the headers of a list, those that stand for all with a beginning: `x-ms-meta*`.
+const CORS_PREFIXES_MAX: usize = 2;
 const CORS_ITEM_CHARS_MAX: usize = 256;
 const RETENTION_DAYS_MAX: u32 = 365;
 
@@ -140,6 +142,13 @@ fn cors(element: &Element) -> Result<Vec<CorsRule>, Failure> {
             let is_long = items.iter().any(|item| item.chars().count() > CORS_ITEM_CHARS_MAX);
             if items.len() > CORS_ITEMS_MAX || is_long { Err(bad_value(name)) } else { Ok(items) }
         };
+        // A single star stands for all, and is no beginning.
+        let headers = |name: &str| {
+            let items = list(name)?;
+            let prefixes = items.iter().filter(|item| item.ends_with('*') && *item != "*").count();
+            let is_inside = |item: &String| item.trim_end_matches('*').contains('*') || item.ends_with("**");
+            if prefixes > CORS_PREFIXES_MAX || items.iter().any(is_inside) { Err(bad_value(name)) } else { Ok(items) }
+        };
         let (origins, methods) = (list("AllowedOrigins")?, list("AllowedMethods")?);
         let known = ["DELETE", "GET", "HEAD", "MERGE", "POST", "PATCH", "OPTIONS", "PUT"];
         if origins.is_empty() {
@@ -153,8 +162,8 @@ fn cors(element: &Element) -> Result<Vec<CorsRule>, Failure> {
             origins,
             methods,
             max_age_seconds: max_age.parse().map_err(|_| bad_value("MaxAgeInSeconds"))?,
-            exposed_headers: list("ExposedHeaders")?,
-            allowed_headers: list("AllowedHeaders")?,
+            exposed_headers: headers("ExposedHeaders")?,
+            allowed_headers: headers("AllowedHeaders")?,
         });
     }
     if bytes > CORS_BYTES_MAX { Err(not_valid()) } else { Ok(rules) }
@@ -198,6 +207,23 @@ mod tests {
         assert_eq!(code(&format!("<Cors>{}</Cors>", RULE.repeat(6))), "InvalidXmlDocument");
         assert_eq!(code(&format!("<Cors>{}</Cors>", RULE.replace("GET", "GOT"))), "InvalidXmlNodeValue");
         assert_eq!(code(&format!("<Cors>{}</Cors>", RULE.replace("500", "-1"))), "InvalidXmlNodeValue");
+        for (headers, wanted) in [
+            ("*", None),
+            ("x-ms-meta-*,x-ms-data*,content-type", None),
+            ("a*,b*,*", None),
+            ("a*,b*,c*", Some("InvalidXmlNodeValue")),
+            ("a*b", Some("InvalidXmlNodeValue")),
+            ("a**", Some("InvalidXmlNodeValue")),
+        ] {
+            let allowed = RULE.replace("<AllowedHeaders/>", &format!("<AllowedHeaders>{headers}</AllowedHeaders>"));
+            let exposed = RULE.replace("x-ms-meta*", headers);
+            for rule in [allowed, exposed] {
+                let changed = changed(&format!("<Cors>{rule}</Cors>"));
+                assert_eq!(changed.map_err(|failure| failure.code()).err(), wanted, "{headers}");
+            }
+        }
+        let many = (0..65).map(|n| format!("h{n}")).collect::<Vec<_>>().join(",");
+        assert_eq!(code(&format!("<Cors>{}</Cors>", RULE.replace("x-ms-meta*", &many))), "InvalidXmlNodeValue");
         assert_eq!(code("<Logging><Version>1.0</Version></Logging>"), "InvalidXmlDocument");
         assert_eq!(code("<Other/>"), "InvalidXmlDocument");
     }

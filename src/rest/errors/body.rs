@@ -22,7 +22,13 @@ pub(crate) fn reply(failure: &Failure, form: ErrorForm, request_id: &str, now: D
     let message = format!("{index}{}\nRequestId:{request_id}\nTime:{}", failure.message(), with_seven_digits(now));
     let code = failure.code();
     let mut reply = match form {
-        ErrorForm::Json(_) => Reply::odata(failure.status()).with("DataServiceVersion", "3.0;"),
+        ErrorForm::Json(_) => {
+            let mut reply = Reply::odata(failure.status());
+            if let Some(preference) = failure.preference() {
+                reply = reply.with("Preference-Applied", preference);
+            }
+            reply.with("DataServiceVersion", "3.0;")
+        }
         ErrorForm::Xml => Reply::new(failure.status()),
     };
     reply = reply.with("x-ms-error-code", code);

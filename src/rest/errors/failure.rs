@@ -8,11 +8,13 @@ pub(crate) struct Failure {
     message: String,
     /// Of an entity group transaction, the operation that failed, from 0.
     operation: Option<usize>,
+    /// The value of `Preference-Applied`, where the answer has it all the same.
+    preference: Option<&'static str>,
 }
 
 impl Failure {
     pub(crate) fn new(status: u16, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), operation: None }
+        Self { status, code, message: message.into(), operation: None, preference: None }
     }
 
     pub(crate) fn at_operation(self, index: usize) -> Self {
@@ -22,6 +24,11 @@ impl Failure {
     /// The failure of an operation that is no part of a transaction: its text names no place.
     pub(crate) fn alone(self) -> Self {
         Self { operation: None, ..self }
+    }
+
+    /// The failure of an operation that said which answer it prefers.
+    pub(crate) fn with_preference(self, preference: Option<&'static str>) -> Self {
+        Self { preference, ..self }
     }
 
     pub(crate) fn status(&self) -> u16 {
@@ -38,6 +45,10 @@ impl Failure {
 
     pub(crate) fn operation(&self) -> Option<usize> {
         self.operation
+    }
+
+    pub(crate) fn preference(&self) -> Option<&'static str> {
+        self.preference
     }
 
     pub(crate) fn invalid_input(message: impl Into<String>) -> Self {
@@ -80,6 +91,11 @@ impl Failure {
         Self::new(400, "InvalidHeaderValue", text)
     }
 
+    pub(crate) fn query_parameter(name: &str) -> Self {
+        let text = format!("Value for one of the query parameters specified in the request URI is invalid: {name}.");
+        Self::new(400, "InvalidQueryParameterValue", text)
+    }
+
     pub(crate) fn resource_not_found() -> Self {
         Self::new(404, "ResourceNotFound", "The specified resource does not exist.")
     }
@@ -107,6 +123,11 @@ impl Failure {
     pub(crate) fn permission() -> Self {
         let text = "This request is not authorized to perform this operation using this permission.";
         Self::new(403, "AuthorizationPermissionMismatch", text)
+    }
+
+    /// A write where there are only reads.
+    pub(crate) fn secondary() -> Self {
+        Self::new(403, "InsufficientAccountPermissions", "Write operations are not allowed.")
     }
 
     pub(crate) fn busy() -> Self {

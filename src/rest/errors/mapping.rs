@@ -1,12 +1,13 @@
 //! The one table from errors of Rowkey to those of the service (section 6.2).
 
 use rowkey_authorization::Refusal;
-use rowkey_base::{Error, ErrorKind, Rejected, Rule, SqlState};
+use rowkey_base::{DateTime, Error, ErrorKind, Rejected, Rule, SqlState};
 use rowkey_formats::entity_json::EntityJsonError;
 use rowkey_sql::engine::Denied;
 use rowkey_sql::odata::FilterError;
 
 use super::failure::Failure;
+use crate::time::month_day_year;
 
 const TOO_LARGE: &str = "The property value exceeds the maximum allowed size (64KB). If the property value is a \
                          string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.";
@@ -102,13 +103,16 @@ fn twice() -> Failure {
 }
 
 fn of_rule(rejected: &Rejected) -> Failure {
-    let out_of_range = || {
+    let out_of_range = |value: &str| {
         let what = rejected.what.strip_prefix("property ").unwrap_or(&rejected.what);
-        let text = format!("The '{what}' parameter of value '{}' is out of range.", rejected.value);
-        Failure::new(400, "OutOfRangeInput", text)
+        Failure::new(400, "OutOfRangeInput", format!("The '{what}' parameter of value '{value}' is out of range."))
     };
     match rejected.rule {
-        Rule::KeyCharacter | Rule::DateTimeRange => out_of_range(),
+        Rule::KeyCharacter => out_of_range(&rejected.value),
+        Rule::DateTimeRange => match DateTime::parse_unbounded(&rejected.value) {
+            Ok(at) => out_of_range(&month_day_year(at)),
+            Err(_) => out_of_range(&rejected.value),
+        },
         Rule::KeyLength | Rule::StringLength | Rule::BinaryLength => {
             Failure::new(400, "PropertyValueTooLarge", TOO_LARGE)
         }
@@ -146,9 +150,7 @@ fn of_state(error: &Error) -> Failure {
         }
         SqlState::UNDEFINED_TABLE => return Failure::table_not_found(),
         SqlState::DUPLICATE_TABLE => return Failure::table_exists(),
-        SqlState::READ_ONLY_SQL_TRANSACTION => {
-            return Failure::new(403, "InsufficientAccountPermissions", "Write operations are not allowed.");
-        }
+        SqlState::READ_ONLY_SQL_TRANSACTION => return Failure::secondary(),
         SqlState::PROGRAM_LIMIT_EXCEEDED | SqlState::BATCH_TOO_LARGE => return Failure::body_too_large(),
         _ => {}
     }

@@ -2,7 +2,7 @@
 
 use rowkey_base::SqlState;
 use rowkey_formats::entity_json::TableAddress;
-use rowkey_sql::engine::EntityService;
+use rowkey_sql::engine::{EntityOperation, EntityService};
 
 use crate::errors::{Failure, failure};
 
@@ -24,8 +24,27 @@ impl Call {
         TableAddress::new(self.account(), &self.account_url, table)
     }
 
-    /// The table that an operation on entities names.
-    pub(crate) fn table(&self, name: &str) -> Result<u64, Failure> {
+    /// The table that a read of entities names. Who may not read is not told whether there is one.
+    pub(super) fn table_to_read(&self, name: &str) -> Result<u64, Failure> {
+        self.service.expect_to_read(name).map_err(|error| failure(&error))?;
+        self.table(name)
+    }
+
+    /// The table that writes of entities name, with what each of them needs first.
+    pub(crate) fn table_to_write<'w>(
+        &self,
+        name: &str,
+        operations: impl IntoIterator<Item = &'w EntityOperation>,
+    ) -> Result<u64, Failure> {
+        for (index, operation) in operations.into_iter().enumerate() {
+            let permitted = self.service.expect_to_write(name, operation);
+            permitted.map_err(|error| failure(&error).at_operation(index))?;
+        }
+        self.table(name)
+    }
+
+    /// The table of a name, for one who may know whether there is one.
+    pub(super) fn table(&self, name: &str) -> Result<u64, Failure> {
         self.service.table_id(name).map_err(|error| failure(&error))
     }
 

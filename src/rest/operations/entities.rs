@@ -27,7 +27,7 @@ pub(crate) async fn get_entity(
 ) -> Result<Reply, Failure> {
     let level = request.level()?;
     let select = Select::parse(request.options.get("$select"))?;
-    let id = call.table(table)?;
+    let id = call.table_to_read(table)?;
     let found = call.service.get(id, key.as_ref()).await.map_err(|error| failure(&error))?;
     let entity = found.ok_or_else(Failure::resource_not_found)?;
     let etag = entity.etag();
@@ -49,7 +49,7 @@ pub(crate) async fn query_entities(call: &Call, request: &OperationRequest, tabl
         continuation: entity_continuation(options)?,
         ..filtered(options.get("$filter").unwrap_or_default())?
     };
-    let id = call.table(table)?;
+    let id = call.table_to_read(table)?;
     let page = call.service.page(id, &query).await.map_err(|error| failure(&error))?;
 
     let mut reply = Reply::odata(200).with("DataServiceVersion", "3.0;");

@@ -39,7 +39,7 @@ mod tests {
         assert_eq!(if_match("W/\"datetime'2020-07-24T14:34:24.0550534Z'\""), Ok(IfMatch::Timestamp(at)));
         assert_eq!(if_match("*"), Ok(IfMatch::Any));
         assert!(matches!(if_match("W/\"other\""), Ok(IfMatch::Timestamp(at)) if at < DateTime::MIN));
-        for bad in ["", "x", "\"strong\"", "W/\"a\", W/\"b\"", "W/\"open", "**"] {
+        for bad in ["", "x", "\"strong\"", "W/\"a\", W/\"b\"", "W/\"open", "**", "*, *"] {
             assert_eq!(if_match(bad).unwrap_err().code(), "InvalidInput", "{bad}");
         }
     }

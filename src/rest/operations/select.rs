@@ -17,13 +17,14 @@ impl Select {
     /// (unconfirmed).
     pub(super) fn parse(text: Option<&str>) -> Result<Option<Self>, Failure> {
         let text = text.unwrap_or_default();
-        let mut names: Vec<String> = Vec::new();
+        let (mut names, mut is_all): (Vec<String>, _) = (Vec::new(), true);
         for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             if name == "*" {
                 return Ok(None);
             }
-            // JSON has a member once.
-            if !names.iter().any(|other| other == name) {
+            is_all = false;
+            // JSON has a member once, and the level decides on annotations.
+            if !is_annotation(name) && !names.iter().any(|other| other == name) {
                 names.push(name.to_owned());
             }
         }
@@ -31,8 +32,13 @@ impl Select {
             return Err(Failure::not_valid());
         }
         let suffix = format!("&$select={}", text.replace(' ', "%20"));
-        Ok(if names.is_empty() { None } else { Some(Self { names, suffix }) })
+        Ok(if is_all { None } else { Some(Self { names, suffix }) })
     }
+}
+
+/// A name that no property has (section 1.2).
+fn is_annotation(name: &str) -> bool {
+    name.starts_with("odata.") || name.contains("@odata.")
 }
 
 #[cfg(test)]
@@ -49,6 +55,9 @@ mod tests {
         for all in [None, Some(""), Some("*"), Some("a,*"), Some(" , ")] {
             assert_eq!(Select::parse(all), Ok(None), "{all:?}");
         }
+        let annotations = Select::parse(Some("odata.etag,age,age@odata.type,Timestamp")).unwrap().unwrap();
+        assert_eq!(annotations.names, ["age", "Timestamp"]);
+        assert!(Select::parse(Some("odata.etag")).unwrap().unwrap().names.is_empty());
         let many: Vec<String> = (0..300).map(|at| format!("n{at}")).collect();
         assert!(Select::parse(Some(&many.join(","))).is_err());
     }

@@ -67,8 +67,7 @@ pub(crate) async fn put_properties(call: &Call, request: &OperationRequest) -> R
 /// There is one copy, which is always up to date.
 pub(crate) fn get_statistics(is_secondary: bool, now: DateTime) -> Result<Reply, Failure> {
     if !is_secondary {
-        let text = "Value for one of the query parameters specified in the request URI is invalid: comp.";
-        return Err(Failure::new(400, "InvalidQueryParameterValue", text));
+        return Err(Failure::query_parameter("comp"));
     }
     let body = format!(
         "{BYTE_ORDER_MARK}<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceStats><GeoReplication>\

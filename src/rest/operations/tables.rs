@@ -1,16 +1,15 @@
 //! Tables (specification, section 2.4).
 
 use rowkey_base::SqlState;
-use rowkey_formats::entity_json::MetadataLevel;
+use rowkey_formats::entity_json::{EntityDecoder, MetadataLevel};
 use rowkey_model::rows::ValueRef;
-use rowkey_model::{TABLE_NAME_CHARS_MAX, TABLE_NAME_CHARS_MIN, TableName};
+use rowkey_model::{KeyRef, TABLE_NAME_CHARS_MAX, TABLE_NAME_CHARS_MIN, TableName, Value};
 use rowkey_sql::odata::Filter;
-use serde_json::Value as Json;
 
 use super::call::Call;
 use super::continuation::{decode, encode};
 use super::entities::{refuse_foreign, top};
-use crate::errors::{Failure, failure};
+use crate::errors::{Failure, failure, json_failure};
 use crate::reply::{Reply, json_type};
 use crate::request::{OperationRequest, Prefer};
 
@@ -79,6 +78,7 @@ pub(crate) async fn create_table(call: &Call, request: &OperationRequest) -> Res
 }
 
 pub(crate) async fn delete_table(call: &Call, name: &str) -> Result<Reply, Failure> {
+    call.service.expect_to_drop_tables().map_err(|error| failure(&error))?;
     let id = call.table_as_resource(name)?;
     call.service.drop_table(id).await.map_err(|error| match error.sqlstate() {
         SqlState::UNDEFINED_TABLE => Failure::resource_not_found(),
@@ -93,13 +93,18 @@ pub(crate) async fn delete_table(call: &Call, name: &str) -> Result<Reply, Failu
 
 /// The name in the body of Create Table (section 1.2).
 fn table_name(body: &[u8]) -> Result<TableName, Failure> {
-    let body: Json = serde_json::from_slice(body).map_err(|_| Failure::not_processed())?;
-    let name = body.get("TableName").and_then(Json::as_str).filter(|name| !name.is_empty());
-    // Unconfirmed.
-    let name = name.ok_or_else(|| {
-        let text = "The values are not specified for all properties in the entity.";
-        Failure::new(400, "PropertiesNeedValue", text)
-    })?;
+    let text = std::str::from_utf8(body).map_err(|_| Failure::not_processed())?;
+    // Read as an entity is, which names each of its properties once; it needs no key.
+    let key = KeyRef { partition: "", row: "" };
+    let body = EntityDecoder::for_requests().decode(text, Some(key)).map_err(|error| json_failure(&error))?;
+    let name = match body.get("TableName") {
+        Some(Value::String(name)) if !name.is_empty() => name.as_str(),
+        // Unconfirmed.
+        _ => {
+            let text = "The values are not specified for all properties in the entity.";
+            return Err(Failure::new(400, "PropertiesNeedValue", text));
+        }
+    };
     if !(TABLE_NAME_CHARS_MIN..=TABLE_NAME_CHARS_MAX).contains(&name.chars().count()) {
         let text = "The specified resource name length is not within the permissible limits.";
         return Err(Failure::new(400, "OutOfRangeInput", text));
@@ -148,6 +153,9 @@ mod tests {
         assert_eq!(refused("").0, "PropertiesNeedValue");
         for body in ["", "[", "{}", "[1]", "{\"TableName\":5}", &"[".repeat(100_000)] {
             assert_eq!(table_name(body.as_bytes()).unwrap_err().status(), 400);
+        }
+        for twice in [r#"{"TableName":"Orders","TableName":"Others"}"#, r#"{"TableName":"Orders","TableName":null}"#] {
+            assert_eq!(table_name(twice.as_bytes()).unwrap_err().code(), "DuplicatePropertiesSpecified");
         }
     }
 }

@@ -20,6 +20,13 @@ pub(crate) struct EntityWrite {
     level: MetadataLevel,
 }
 
+impl EntityWrite {
+    /// What is said to have been preferred, of an insert.
+    pub(crate) fn preference(&self) -> Option<&'static str> {
+        matches!(self.operation, EntityOperation::Insert(_)).then(|| self.prefer.applied()).flatten()
+    }
+}
+
 /// Reads what a request writes.
 pub(crate) fn read_write(request: &OperationRequest, decoder: &mut EntityDecoder) -> Result<EntityWrite, Failure> {
     let header = |name| request.headers.get(name);
@@ -31,7 +38,9 @@ pub(crate) fn read_write(request: &OperationRequest, decoder: &mut EntityDecoder
     if header("if-none-match").is_some() {
         return Err(Failure::not_valid());
     }
-    let given = header("if-match").map(if_match).transpose()?;
+    // Two headers are one with a list, of which none is an ETag.
+    let etags: Vec<&str> = request.headers.all("if-match").collect();
+    let given = if etags.is_empty() { None } else { Some(if_match(&etags.join(", "))?) };
     let mut entity = |key: Option<KeyRef<'_>>| decoded(request, key, decoder);
     let (operation, level) = match (request.method.as_str(), key) {
         // An insert with If-Match is unconfirmed.
@@ -77,7 +86,7 @@ fn decoded(
 
 /// Writes, and answers.
 pub(crate) async fn run_write(call: &Call, write: &EntityWrite) -> Result<Reply, Failure> {
-    let table = call.table(&write.table)?;
+    let table = call.table_to_write(&write.table, [&write.operation]).map_err(Failure::alone)?;
     let at = call.service.operate(table, &write.operation).await.map_err(|error| failure(&error).alone())?;
     Ok(answer_of(call, write, at))
 }
@@ -99,7 +108,7 @@ fn answer_of_insert(call: &Call, write: &EntityWrite, entity: &Entity, at: DateT
     let address = call.address(&write.table);
     let url = address.entity_url(entity.key.as_ref());
     let mut reply = Reply::odata(if write.prefer == Prefer::NoContent { 204 } else { 201 });
-    if let Some(applied) = write.prefer.applied() {
+    if let Some(applied) = write.preference() {
         reply = reply.with("Preference-Applied", applied);
     }
     reply = reply.with("DataServiceVersion", "3.0;").with("Location", url.clone());

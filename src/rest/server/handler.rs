@@ -34,6 +34,8 @@ const REQUEST_DURATION_MAX: Duration = Duration::from_secs(30);
 const CLIENT_REQUEST_ID_CHARS_MAX: usize = 1024;
 /// The target of the events that tell of requests.
 const REQUEST_LOG: &str = "rowkey::request";
+/// The form of errors of requests that name no resource.
+const PLAIN: ErrorForm = ErrorForm::Json(MetadataLevel::Minimal);
 /// What lies beside the service; no account has such a name.
 const OWN_PATHS: &str = "/_rowkey/";
 
@@ -42,18 +44,18 @@ pub(super) async fn handle(context: Arc<ServerContext>, client: SocketAddr, requ
     let (parts, body) = request.into_parts();
     let headers = headers_of(&parts);
     let host = host_of(&parts, &headers);
-    if let Some(own) = parts.uri.path().strip_prefix(OWN_PATHS) {
-        let is_own = expect_plain(&host).and_then(|()| expect_own(&host, context.bound));
-        return match is_own {
-            Ok(()) => response(own_answer(own, parts.method.as_str())),
-            Err(failure) => response(Reply::new(failure.status())),
-        };
-    }
     let began = context.database.clock().elapsed();
     let request_id = uuid::Uuid::new_v4().to_string();
     let exchange = Exchange { context: &context, client, host: &host, request_id: &request_id };
-    let answered = exchange.answer(&parts, headers.clone(), body).await;
     let is_head = parts.method.as_str() == "HEAD";
+    if let Some(own) = parts.uri.path().strip_prefix(OWN_PATHS) {
+        let expected = expect_plain(&host).and_then(|()| expect_own(&host, context.bound));
+        let answered = expected.and_then(|()| own_answer(own, parts.method.as_str()));
+        let answered = answered.unwrap_or_else(|failure| exchange.failed(&failure, PLAIN));
+        let answered = exchange.with_ids(answered, &headers, &parts);
+        return response(if is_head { answered.without_body() } else { answered });
+    }
+    let answered = exchange.answer(&parts, headers.clone(), body).await;
     let answered = exchange.with_ids(answered, &headers, &parts);
     // Without the query, which may hold a signature.
     tracing::info!(
@@ -72,14 +74,13 @@ pub(super) async fn handle(context: Arc<ServerContext>, client: SocketAddr, requ
 
 /// `/_rowkey/health`: the process answers; `/_rowkey/ready`: so does its data, which is open before
 /// anything is listened to.
-fn own_answer(path: &str, method: &str) -> Reply {
+fn own_answer(path: &str, method: &str) -> Result<Reply, Failure> {
     match (path, method) {
         ("health" | "ready", "GET" | "HEAD") => {
-            let body = if method == "HEAD" { "" } else { "ok\n" };
-            Reply::new(200).with_body("text/plain; charset=utf-8".to_owned(), body)
+            Ok(Reply::new(200).with_body("text/plain; charset=utf-8".to_owned(), "ok\n"))
         }
-        ("health" | "ready", _) => Reply::new(405),
-        _ => Reply::new(404),
+        ("health" | "ready", _) => Err(Failure::method()),
+        _ => Err(Failure::resource_not_found()),
     }
 }
 
@@ -94,15 +95,20 @@ struct Exchange<'a> {
 impl Exchange<'_> {
     async fn answer(&self, parts: &Parts, headers: Headers, body: Body) -> Reply {
         let path = parts.uri.path();
-        let plain = ErrorForm::Json(MetadataLevel::Minimal);
         let read = expect_plain(self.host)
             .and_then(|()| expect_own(self.host, self.context.bound))
             .and_then(|()| Address::parse(without_port(self.host), path))
             .and_then(|address| Ok((address, QueryOptions::parse(parts.uri.query().unwrap_or_default())?)))
-            .and_then(|(address, options)| Ok((address, options, tunnelled(parts.method.as_str(), &headers)?)));
-        let (address, options, method) = match read {
+            .and_then(|(address, options)| {
+                let duration_max = duration_max(&options)?;
+                Ok((address, options, tunnelled(parts.method.as_str(), &headers)?, duration_max))
+            });
+        let (address, options, method, duration_max) = match read {
             Ok(read) => read,
-            Err(failure) => return self.failed(&failure, plain),
+            Err(failure) => {
+                body::discard(body).await;
+                return self.failed(&failure, PLAIN);
+            }
         };
         let origin = headers.get("origin").map(str::to_owned);
         let resource = address.resource.clone();
@@ -110,7 +116,7 @@ impl Exchange<'_> {
         let form = error_form(&request);
         let account = self.account(&address);
         let run = self.run(parts, &address, account.as_ref(), &mut request, body);
-        let limited = tokio::time::timeout(REQUEST_DURATION_MAX, run).await;
+        let limited = tokio::time::timeout(duration_max, run).await;
         let outcome = limited.unwrap_or_else(|_| Err(Failure::timed_out(500)));
         let reply = outcome.unwrap_or_else(|failure| self.failed(&failure, form));
         match account {
@@ -133,17 +139,15 @@ impl Exchange<'_> {
             let rules = account.map(|(owner, _)| self.context.cors_rules.of(owner)).unwrap_or_default();
             return preflight(&rules, &request.headers);
         }
-        if request.headers.get("x-ms-version").is_some_and(|version| !is_service_version(version)) {
-            return Err(Failure::header_value("x-ms-version"));
-        }
         let now = self.context.database.clock().now();
-        let known = account.ok_or_else(Failure::authentication);
-        let permitted = known.and_then(|(owner, keys)| {
+        let known = expect_versions(request).and_then(|()| account.ok_or_else(Failure::authentication));
+        let admitted = known.and_then(|(owner, keys)| {
             let authority = self.authority(parts, request, owner, keys, now)?;
-            Ok((owner, authority))
+            let permit = self.context.requests.try_acquire().map_err(|_| Failure::busy())?;
+            Ok((owner, authority, permit))
         });
-        let (owner, authority) = match permitted {
-            Ok(permitted) => permitted,
+        let (owner, authority, _permit) = match admitted {
+            Ok(admitted) => admitted,
             Err(failure) => {
                 // So that the client comes to read the answer; those who are not let in take the
                 // place of nobody.
@@ -151,7 +155,6 @@ impl Exchange<'_> {
                 return Err(failure);
             }
         };
-        let _permit = self.context.requests.try_acquire().map_err(|_| Failure::busy())?;
         request.body = body::read(body).await?;
         let call = Call {
             service: owner.for_principal(authority.principal(owner.account().as_str())),
@@ -221,6 +224,29 @@ impl Exchange<'_> {
             reply = reply.with("x-ms-client-request-id", id);
         }
         reply.with("Server", "Windows-Azure-Table/1.0 Rowkey")
+    }
+}
+
+/// What a request may take: `timeout` in seconds, of which the service takes no more than 30. That 0
+/// is as good as none is unconfirmed.
+fn duration_max(options: &QueryOptions) -> Result<Duration, Failure> {
+    let Some(text) = options.given("timeout") else { return Ok(REQUEST_DURATION_MAX) };
+    match text.parse() {
+        Ok(0) => Ok(REQUEST_DURATION_MAX),
+        Ok(seconds) => Ok(Duration::from_secs(seconds).min(REQUEST_DURATION_MAX)),
+        Err(_) => Err(Failure::query_parameter("timeout")),
+    }
+}
+
+/// Refuses what is no version of the service. One that is not known yet is as good as the newest.
+fn expect_versions(request: &OperationRequest) -> Result<(), Failure> {
+    let mut versions = request.headers.all("x-ms-version");
+    if versions.next().is_some_and(|version| !is_service_version(version)) || versions.next().is_some() {
+        return Err(Failure::header_value("x-ms-version"));
+    }
+    match request.options.get("api-version") {
+        Some(version) if !is_service_version(version) => Err(Failure::query_parameter("api-version")),
+        _ => Ok(()),
     }
 }
 

@@ -205,7 +205,9 @@ async fn connection<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         .header_read_timeout(HEAD_TIMEOUT)
         .max_headers(HEADERS_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
-        .half_close(false);
+        // A client that has said all it has to say may still listen. What one is asked for that has
+        // gone is bounded by the time of a request.
+        .half_close(true);
     let served = server.serve_connection(TokioIo::new(socket), TowerToHyperService::new(router));
     tokio::pin!(served);
     tokio::select! {

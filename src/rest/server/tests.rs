@@ -19,6 +19,8 @@ use rustls::pki_types::pem::PemObject;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+mod refusals;
+
 struct Running {
     address: SocketAddr,
     database: Arc<Engine>,
@@ -53,7 +55,11 @@ impl Running {
     }
 
     fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
-        let path = format!("/devstoreaccount1{path}");
+        self.request_of("devstoreaccount1", method, path, headers, body)
+    }
+
+    fn request_of(&self, account: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
+        let path = format!("/{account}{path}");
         let date = http_date(self.database.clock().now());
         let signed = path.split('?').next().unwrap();
         let comp = path.split(['?', '&']).find(|option| option.starts_with("comp="));
@@ -73,8 +79,13 @@ impl Running {
 
     async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let answer = self.raw(self.request(method, path, headers, body).as_bytes()).await;
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        (status, answer)
+        (status_of(&answer), answer)
+    }
+
+    async fn ask_secondary(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+        let request = self.request_of("devstoreaccount1-secondary", method, path, headers, body);
+        let answer = self.raw(request.as_bytes()).await;
+        (status_of(&answer), answer)
     }
 
     async fn status(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> u16 {
@@ -85,6 +96,10 @@ impl Running {
         self.stop.send_replace(true);
         tokio::time::timeout(Duration::from_secs(10), self.served).await.expect("it stops").unwrap();
     }
+}
+
+fn status_of(answer: &str) -> u16 {
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
 }
 
 const ENTITY: &str = r#"{"PartitionKey":"p","RowKey":"r","N":"5","N@odata.type":"Edm.Int64"}"#;
@@ -190,7 +205,19 @@ async fn answers_name_the_request_and_own_paths_need_no_key() {
     let plain = |path: &str, host: &str| format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     for path in ["/_rowkey/health", "/_rowkey/ready"] {
         assert!(server.raw(plain(path, "localhost").as_bytes()).await.starts_with("HTTP/1.1 200"));
-        assert!(server.raw(plain(path, "evil.example").as_bytes()).await.starts_with("HTTP/1.1 400"));
+        let answer = server.raw(plain(path, "evil.example").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("InvalidHeaderValue"), "{answer}");
+        let answer = server.raw(plain(path, "localhost").replace("GET", "PUT").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 405") && answer.contains("MethodNotAllowed"), "{answer}");
+        assert!(answer.contains("x-ms-request-id: "), "{answer}");
+        let head = server.raw(plain(path, "localhost").replace("GET", "HEAD").as_bytes()).await;
+        assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
+    }
+    let answer = server.raw(plain("/_rowkey/other", "localhost").as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 404") && answer.contains("ResourceNotFound"), "{answer}");
+    for method in ["BREW", "TRACE"] {
+        let (status, answer) = server.ask(method, "/Tables", &[], "").await;
+        assert!(status == 405 && answer.contains("MethodNotAllowed"), "{method}: {answer}");
     }
     let answer = server.raw(plain("/devstoreaccount1/Tables", "evil.example").as_bytes()).await;
     assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("InvalidHeaderValue"), "{answer}");
@@ -293,6 +320,50 @@ async fn a_shared_access_signature_is_a_table_keys_and_letters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_do_it_is_not_told_whether_there_is_a_table() {
+    let server = Running::start().await;
+    assert_eq!(server.status("POST", "/Tables", &[], r#"{"TableName":"Orders"}"#).await, 201);
+    let account_sas = |permissions: &str| {
+        let lines = ["devstoreaccount1", permissions, "t", "sco", "", "8999-01-01", "", "", "2019-02-02", ""];
+        let signature = AccountKeys::development().unwrap().sign(&lines.join("\n"));
+        let signature = signature.replace('+', "%2B").replace('=', "%3D");
+        format!("sv=2019-02-02&ss=t&srt=sco&sp={permissions}&se=8999-01-01&sig={signature}")
+    };
+    let batch = |table: &str| {
+        format!(
+            "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n\
+             POST http://h/devstoreaccount1/{table} HTTP/1.1\r\n\r\n{ENTITY}\r\n--c--\r\n--b--\r\n"
+        )
+    };
+    for table in ["Orders", "None"] {
+        let entity = format!("/{table}(PartitionKey='p',RowKey='r')");
+        for (permissions, method, path, body) in [
+            ("a", "GET", entity.clone(), String::new()),
+            ("a", "GET", format!("/{table}()"), String::new()),
+            ("r", "POST", format!("/{table}"), ENTITY.to_owned()),
+            ("a", "PUT", entity.clone(), "{}".to_owned()),
+            ("r", "DELETE", entity, String::new()),
+            ("r", "DELETE", format!("/Tables('{table}')"), String::new()),
+            ("r", "GET", format!("/Tables('{table}')"), String::new()),
+            ("r", "POST", "/$batch".to_owned(), batch(table)),
+        ] {
+            let request = format!(
+                "{method} /devstoreaccount1{path}?{} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}\
+                 Content-Type: {}\r\nContent-Length: {}\r\n\r\n{body}",
+                account_sas(permissions),
+                if method == "DELETE" { "If-Match: *\r\n" } else { "" },
+                if path == "/$batch" { "multipart/mixed; boundary=b" } else { "application/json" },
+                body.len()
+            );
+            let answer = server.raw(request.as_bytes()).await;
+            let is_refused = answer.starts_with("HTTP/1.1 403") && answer.contains("AuthorizationPermissionMismatch");
+            assert!(is_refused, "{method} {path}: {answer}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cors_rules_that_are_changed_count_at_once() {
     let server = Running::start().await;
     let origins = ["http://a", "http://b"];
@@ -354,6 +425,26 @@ async fn large_and_broken_bodies_leave_the_server_alive() {
     drop(socket);
     let long = format!("/Orders()?$filter={}", "a%20eq%201%20or%20".repeat(3000) + "a");
     assert_eq!(server.status("GET", &long, &[], "").await, 200);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_sends_no_more_is_answered() {
+    let server = Running::start().await;
+    let requests = [
+        server.request("POST", "/Tables", &[], r#"{"TableName":"Orders"}"#),
+        server.request("POST", "/Orders", &[], ENTITY).replace("Connection: close\r\n", ""),
+        server.request("GET", "/Orders()", &[], ""),
+    ];
+    for request in requests {
+        let mut socket = TcpStream::connect(server.address).await.unwrap();
+        socket.write_all(request.as_bytes()).await.unwrap();
+        socket.shutdown().await.unwrap();
+        let mut answer = String::new();
+        let read = tokio::time::timeout(Duration::from_secs(20), socket.read_to_string(&mut answer));
+        read.await.expect("the server closes").unwrap();
+        assert!(answer.starts_with("HTTP/1.1 20"), "{request}\n{answer}");
+    }
     server.stop().await;
 }
 

@@ -101,10 +101,19 @@ impl EntityService {
         Ok(self.store.write(&[operation.to_storage(table)]).await?.timestamp)
     }
 
-    /// Refuses what the principal may not do in a table.
-    fn expect_operation(&self, table: u64, operation: &EntityOperation) -> Result<()> {
+    /// Refuses what the principal may not do in a table of this name, whether there is one or not.
+    ///
+    /// # Errors
+    /// `INSUFFICIENT_PRIVILEGE`.
+    pub fn expect_to_write(&self, table: &str, operation: &EntityOperation) -> Result<()> {
         self.expect_permitted(table, |entities| operation.is_permitted(entities))?;
         Ok(self.principal().expect_key(operation.key().as_ref())?)
+    }
+
+    /// The same by the number of the table.
+    fn expect_operation(&self, table: u64, operation: &EntityOperation) -> Result<()> {
+        let snapshot = self.store.snapshot();
+        self.expect_to_write(&self.own_table(&snapshot, table)?.name, operation)
     }
 
     /// Applies an entity group transaction, all of it or nothing.

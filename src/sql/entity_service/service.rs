@@ -50,15 +50,22 @@ impl EntityService {
     pub(super) fn table_snapshot(&self, table: u64) -> Result<TableSnapshot> {
         let snapshot = self.store.snapshot();
         let table = self.own_table(&snapshot, table)?;
-        self.principal.expect(&table.name, self.store.clock().now(), |entities| entities.read)?;
+        self.expect_to_read(&table.name)?;
         Ok(snapshot.table_snapshot(table))
     }
 
-    /// Refuses the number of a table in which the principal may not write so.
-    pub(super) fn expect_permitted(&self, table: u64, is_permitted: impl Fn(EntityPermissions) -> bool) -> Result<()> {
-        let snapshot = self.store.snapshot();
-        let table = self.own_table(&snapshot, table)?;
-        Ok(self.principal.expect(&table.name, self.store.clock().now(), is_permitted)?)
+    /// Refuses the name of a table in which the principal may not read, whether there is one or not:
+    /// who may not read is not told which tables there are.
+    ///
+    /// # Errors
+    /// `INSUFFICIENT_PRIVILEGE`.
+    pub fn expect_to_read(&self, table: &str) -> Result<()> {
+        self.expect_permitted(table, |entities| entities.read)
+    }
+
+    /// Refuses the name of a table in which the principal may not write so.
+    pub(super) fn expect_permitted(&self, table: &str, is_permitted: impl Fn(EntityPermissions) -> bool) -> Result<()> {
+        Ok(self.principal.expect(table, self.store.clock().now(), is_permitted)?)
     }
 
     /// Refuses the number of a table that is gone, or another account's.
@@ -66,7 +73,7 @@ impl EntityService {
         self.own_table(&self.store.snapshot(), table).map(drop)
     }
 
-    fn own_table<'s>(&self, snapshot: &'s Snapshot, table: u64) -> Result<&'s Arc<Table>> {
+    pub(super) fn own_table<'s>(&self, snapshot: &'s Snapshot, table: u64) -> Result<&'s Arc<Table>> {
         let found = snapshot.table(table).filter(|table| table.account == self.account.as_str());
         found.ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, "the table was dropped meanwhile"))
     }

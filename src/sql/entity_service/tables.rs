@@ -12,6 +12,11 @@ impl EntityService {
         Ok(self.principal().expect_tables(self.store.clock().now(), |tables| tables.list)?)
     }
 
+    /// Refuses a principal who may not remove tables, whether there are any or not.
+    pub fn expect_to_drop_tables(&self) -> Result<()> {
+        Ok(self.principal().expect_tables(self.store.clock().now(), |tables| tables.drop)?)
+    }
+
     /// Names of all tables, as they were created, in the order of their creation.
     pub fn table_names(&self) -> Vec<String> {
         let account = self.account.as_str();
@@ -71,7 +76,7 @@ impl EntityService {
     /// # Errors
     /// `UNDEFINED_TABLE` if there is none of that number in the account.
     pub async fn drop_table(&self, id: u64) -> Result<()> {
-        self.principal().expect_tables(self.store.clock().now(), |tables| tables.drop)?;
+        self.expect_to_drop_tables()?;
         self.expect_table(id)?;
         let service = self.clone();
         blocking(move || Ok(service.store.commit(&[Edit::DropTable { id }])?)).await.map(drop)

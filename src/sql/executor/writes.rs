@@ -11,7 +11,7 @@ use crate::definitions::Rewritten;
 use crate::explain::{self, Explained};
 use crate::writes::{
     Action, MemoryBudget, Returned, SharedWriteSet, Source, Write, WriteMemory, WriteResult, WriteRunner,
-    refuse_if_deleted, returning_query, returns_timestamp,
+    refuse_etag_in_block, refuse_if_deleted, returning_query, returns_timestamp,
 };
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Key};
@@ -96,6 +96,9 @@ impl Executor {
         let written = prepared.statement.request.statement()?;
         let planner = self.compiler.planner(context);
         let write = Write::read(&planner, &prepared.statement, written)?;
+        if !is_transaction {
+            refuse_etag_in_block(&write)?;
+        }
         let runner = WriteRunner {
             planner: &planner,
             statement: &prepared.statement,

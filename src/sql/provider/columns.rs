@@ -148,6 +148,12 @@ impl TableColumns {
         self.hidden
     }
 
+    /// The hidden column with the ETag, unless a property has its name.
+    pub(crate) fn etag(&self) -> Option<&FieldRef> {
+        let hidden = &self.schema.fields()[self.visible().len()..];
+        hidden.iter().find(|field| self.source(field.name()) == Some(&ColumnSource::Etag))
+    }
+
     pub(crate) fn source(&self, column: &str) -> Option<&ColumnSource> {
         self.sources.get(column)
     }

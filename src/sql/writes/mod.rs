@@ -31,7 +31,7 @@ pub(crate) use constants::{ConstantExpr, ParameterValues, constant_assignments, 
 pub(crate) use current_versions::{changed_meanwhile, current_versions, key_of, refuse_if_deleted};
 pub(crate) use memory_budget::{MemoryBudget, WriteMemory};
 pub(crate) use operations::{WriteResult, delete, insert, put};
-pub(crate) use returning::{Returned, returning_query, returns_timestamp};
+pub(crate) use returning::{Returned, refuse_etag_in_block, returning_query, returns_timestamp};
 pub(crate) use row_builder::{TargetRowBuilder, properties_bytes};
 pub(crate) use run::{WriteRunner, duplicate_key};
 pub(crate) use syntax::relation_of;

@@ -41,7 +41,7 @@ pub(super) fn conflict_query(
     let mut columns: Vec<MemoryColumn> = vec![(row_field, numbers)];
     for (alias, name) in named {
         let of = if alias == EXCLUDED { proposed } else { existing };
-        let target = &write.target.columns[write.target.place(&name)?];
+        let target = write.target.read(&name)?;
         let field = target.field.as_ref().clone().with_name(memory_name(&alias, &name)).with_nullable(true);
         columns.push((Arc::new(field), column_of(target, of)?));
     }

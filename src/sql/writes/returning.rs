@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast;
 
 use super::rows::{MemoryColumn, column_of, memory_table};
 use super::syntax::{self, from_memory, memory_name};
-use super::write::Write;
+use super::write::{Action, Write};
 use crate::planner::MEMORY_ROWS;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Entity};
@@ -44,7 +44,7 @@ pub(crate) fn returning_query(
         if alias != write.alias {
             continue;
         }
-        let target = &write.target.columns[write.target.place(&name)?];
+        let target = write.target.read(&name)?;
         let field = target.field.as_ref().clone().with_name(memory_name(&alias, &name));
         columns.push((Arc::new(field), column_of(target, &returned.entities)?));
     }
@@ -78,7 +78,25 @@ pub(crate) fn refuse_other_rows(plan: &LogicalPlan) -> Result<()> {
     }
 }
 
-/// Whether RETURNING names the Timestamp, which is known when the write is committed.
+/// Whether RETURNING names the Timestamp or the ETag, which are known when the write is committed.
 pub(crate) fn returns_timestamp(write: &Write) -> bool {
-    write.returned().iter().any(|(alias, name)| *alias == write.alias && name == TIMESTAMP)
+    returns_etag(write) || returns(write, TIMESTAMP)
+}
+
+/// Refuses the ETag of what a transaction block writes: it is known when the block is committed, and
+/// any other would match no entity.
+pub(crate) fn refuse_etag_in_block(write: &Write) -> Result<()> {
+    if matches!(write.action, Action::Delete { .. }) || !returns_etag(write) {
+        return Ok(());
+    }
+    let message = "RETURNING etag is not supported in a transaction block: ETags are made at COMMIT";
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("SELECT etag after COMMIT"))
+}
+
+fn returns_etag(write: &Write) -> bool {
+    write.target.etag.as_ref().is_some_and(|etag| returns(write, &etag.name))
+}
+
+fn returns(write: &Write, column: &str) -> bool {
+    write.returned().iter().any(|(alias, name)| *alias == write.alias && name == column)
 }

@@ -45,8 +45,8 @@ impl TargetRowBuilder {
                 self.row = text(value);
                 return Ok(());
             }
-            (Takes::Timestamp | Takes::Other, None) => return Ok(()),
-            (Takes::Timestamp | Takes::Other, Some(_)) => return column.check_written(false),
+            (Takes::Timestamp | Takes::Etag | Takes::Other, None) => return Ok(()),
+            (Takes::Timestamp | Takes::Etag | Takes::Other, Some(_)) => return column.check_written(false),
             (Takes::Typed { property, edm, .. }, None) => {
                 let is_assigned = self.assigned.contains(property);
                 self.properties.retain(|(name, value)| is_assigned || name != property || value.edm_type() != *edm);

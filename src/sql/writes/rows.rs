@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray};
 use arrow::datatypes::{FieldRef, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::common::DataFusionError;
@@ -27,6 +27,7 @@ pub(super) fn column_of(column: &TargetColumn, entities: &[Entity]) -> Result<Ar
         Takes::PartitionKey => typed(EdmType::String, &|entity| Some(ValueRef::String(&entity.key.partition))),
         Takes::RowKey => typed(EdmType::String, &|entity| Some(ValueRef::String(&entity.key.row))),
         Takes::Timestamp => typed(EdmType::DateTime, &|entity| Some(ValueRef::DateTime(entity.timestamp))),
+        Takes::Etag => Arc::new(entities.iter().map(|entity| Some(entity.etag())).collect::<StringViewArray>()),
         Takes::Typed { property, edm, .. } => typed(*edm, &|entity| entity.get(property).map(ValueRef::from)),
         Takes::Widened { property } => {
             let data_type = column.field.data_type();

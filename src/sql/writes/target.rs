@@ -19,6 +19,8 @@ pub struct Target {
     pub snapshot: TableSnapshot,
     /// All columns, in the order in which SQL shows them.
     pub columns: Arc<[TargetColumn]>,
+    /// The hidden column with the ETag, which is read of rows and never written.
+    pub etag: Option<Arc<TargetColumn>>,
 }
 
 /// A column that values are assigned to.
@@ -37,6 +39,8 @@ pub enum Takes {
     RowKey,
     /// Nothing: the server sets it.
     Timestamp,
+    /// Nothing: the Timestamp in another form.
+    Etag,
     /// A property in one type. `beside` is set where the name of the type is part of the column's.
     Typed {
         property: Arc<str>,
@@ -56,7 +60,7 @@ impl Takes {
     pub fn property(&self) -> Option<&Arc<str>> {
         match self {
             Takes::Typed { property, .. } | Takes::Widened { property } => Some(property),
-            Takes::PartitionKey | Takes::RowKey | Takes::Timestamp | Takes::Other => None,
+            Takes::PartitionKey | Takes::RowKey | Takes::Timestamp | Takes::Etag | Takes::Other => None,
         }
     }
 }
@@ -83,6 +87,12 @@ impl Target {
     pub fn new(snapshot: TableSnapshot) -> Result<Self> {
         let columns_of_table = TableColumns::of(&snapshot.table);
         let mut columns = Vec::with_capacity(columns_of_table.visible().len());
+        let column = |field: &FieldRef, takes: Takes| {
+            let ty = type_of(field).or_else(|| type_by_oid(oid::TEXT)).ok_or_else(|| {
+                Error::new(SqlState::INTERNAL_ERROR, format!("column \"{}\" has no type", field.name()))
+            })?;
+            Ok::<_, Error>(TargetColumn { name: field.name().clone(), field: Arc::clone(field), ty, takes })
+        };
         for field in columns_of_table.visible() {
             let takes = match (field.name().as_str(), columns_of_table.source(field.name())) {
                 (PARTITION_KEY, _) => Takes::PartitionKey,
@@ -94,12 +104,10 @@ impl Target {
                 (_, Some(ColumnSource::Widened { property, .. })) => Takes::Widened { property: Arc::clone(property) },
                 (_, Some(_) | None) => Takes::Other,
             };
-            let ty = type_of(field).or_else(|| type_by_oid(oid::TEXT)).ok_or_else(|| {
-                Error::new(SqlState::INTERNAL_ERROR, format!("column \"{}\" has no type", field.name()))
-            })?;
-            columns.push(TargetColumn { name: field.name().clone(), field: Arc::clone(field), ty, takes });
+            columns.push(column(field, takes)?);
         }
-        Ok(Self { snapshot, columns: columns.into() })
+        let etag = columns_of_table.etag().map(|field| column(field, Takes::Etag)).transpose()?.map(Arc::new);
+        Ok(Self { snapshot, columns: columns.into(), etag })
     }
 
     pub fn table(&self) -> &Arc<Table> {
@@ -118,13 +126,21 @@ impl Target {
         })
     }
 
+    /// A column of rows that are read back, by its exact name.
+    pub(super) fn read(&self, column: &str) -> Result<&TargetColumn> {
+        match self.etag.as_deref().filter(|etag| etag.name == column) {
+            Some(etag) => Ok(etag),
+            None => Ok(&self.columns[self.place(column)?]),
+        }
+    }
+
     /// What INSERT and COPY mean without a list of columns: keys and properties, each once. Not
     /// Timestamp, which the server sets, nor the columns beside a property for each of its types.
     pub fn implied(&self) -> Vec<usize> {
         let implied = |column: &TargetColumn| match &column.takes {
             Takes::PartitionKey | Takes::RowKey | Takes::Widened { .. } => true,
             Takes::Typed { beside, .. } => !beside,
-            Takes::Timestamp | Takes::Other => false,
+            Takes::Timestamp | Takes::Etag | Takes::Other => false,
         };
         (0..self.columns.len()).filter(|place| implied(&self.columns[*place])).collect()
     }
@@ -134,7 +150,7 @@ impl TargetColumn {
     /// Refuses columns that take no value.
     pub fn check_written(&self, update: bool) -> Result<()> {
         match &self.takes {
-            Takes::Timestamp => {
+            Takes::Timestamp | Takes::Etag => {
                 let name = &self.name;
                 let error = match update {
                     false => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
@@ -161,7 +177,7 @@ impl TargetColumn {
             Takes::Typed { edm, .. } => *edm,
             Takes::Widened { .. } => natural(from),
             Takes::Timestamp => EdmType::DateTime,
-            Takes::Other => return None,
+            Takes::Etag | Takes::Other => return None,
         };
         assignable(from, edm).then(|| (edm, arrow_type(edm)))
     }

@@ -69,6 +69,16 @@ fn every_rule_has_its_row() {
     let key = Rejected::new("PartitionKey", "a/b", Rule::KeyCharacter, "");
     let text = "The 'PartitionKey' parameter of value 'a/b' is out of range.";
     assert_eq!(failure(&key.into()).message(), text);
+    // Of a DateTime in UTC, whatever its offset, and without the fraction of its second.
+    for (value, shown) in [
+        ("1600-12-31T23:59:59.9999999Z", "12/31/1600 23:59:59"),
+        ("0001-01-01T00:00:00Z", "01/01/0001 00:00:00"),
+        ("1601-01-01T00:30:00+01:00", "12/31/1600 23:30:00"),
+    ] {
+        let rejected = DateTime::parse(value).unwrap_err().named("property Born");
+        let text = format!("The 'Born' parameter of value '{shown}' is out of range.");
+        assert_eq!(json_failure(&rejected.into()).message(), text);
+    }
 }
 
 #[test]

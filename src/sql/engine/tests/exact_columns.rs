@@ -77,6 +77,47 @@ fn an_update_with_an_etag_is_if_match() {
 }
 
 #[test]
+fn writes_return_the_etag_of_what_is_committed() {
+    let (engine, _) = filled();
+    let mut session = session(&engine);
+    for write in [
+        "INSERT INTO things (partitionkey, rowkey, text) VALUES ('p', '6', 'new') RETURNING etag",
+        "UPDATE things SET text = 'newer' WHERE partitionkey = 'p' AND rowkey = '6' RETURNING etag",
+        "UPDATE things SET text = text || '!' WHERE rowkey >= '6' RETURNING things.etag",
+        "INSERT INTO things (partitionkey, rowkey, text) VALUES ('p', '6', 'x') \
+         ON CONFLICT (partitionkey, rowkey) DO UPDATE SET text = excluded.text RETURNING etag",
+    ] {
+        let returned = ask(&mut session, write);
+        let stored = entities(&engine, "Things").expect("the table").pop().expect("an entity");
+        assert_eq!(returned, [stored.etag()], "{write}");
+    }
+    let before = ask(&mut session, "SELECT etag FROM things WHERE rowkey = '6'");
+    assert_eq!(ask(&mut session, "DELETE FROM things WHERE rowkey = '6' RETURNING etag"), before);
+    // Of what a block writes it is not known yet; of what it deletes it is.
+    ask(&mut session, "BEGIN");
+    let before = ask(&mut session, "SELECT etag FROM things WHERE rowkey = '1'");
+    assert_eq!(ask(&mut session, "DELETE FROM things WHERE rowkey = '1' RETURNING etag"), before);
+    let update = "UPDATE things SET text = 'x' WHERE rowkey = '2' RETURNING etag";
+    assert_eq!(fails(&mut session, update), SqlState::FEATURE_NOT_SUPPORTED);
+    ask(&mut session, "ROLLBACK");
+}
+
+#[test]
+fn an_upsert_with_an_etag_is_if_match() {
+    let (engine, _) = filled();
+    let mut session = session(&engine);
+    let etag = ask(&mut session, "SELECT etag FROM things WHERE rowkey = '1'").remove(0).replace('\'', "''");
+    let upsert = format!(
+        "INSERT INTO things (partitionkey, rowkey, text) VALUES ('p', '1', 'new') ON CONFLICT (partitionkey, rowkey) \
+         DO UPDATE SET text = excluded.text WHERE things.etag = '{etag}' RETURNING text"
+    );
+    assert_eq!(ask(&mut session, &upsert), ["new"]);
+    assert!(ask(&mut session, &upsert).is_empty());
+    let column = "INSERT INTO things (partitionkey, rowkey, etag) VALUES ('p', '7', 'x')";
+    assert_eq!(fails(&mut session, column), SqlState::UNDEFINED_COLUMN);
+}
+
+#[test]
 fn a_property_that_is_called_so_is_no_hidden_column() {
     let (engine, table) = filled();
     let own = EntityBuilder::new(Key::new("p", "5")).property("ETag", "mine").build().expect("an entity");
