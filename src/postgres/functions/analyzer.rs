@@ -20,7 +20,7 @@ use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
 use super::array_items;
 use super::cast::PostgresCast;
-use super::common_type::{common_type, unmatched};
+use super::common_type::{are_untyped, common_type, unmatched};
 use super::deferred;
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
@@ -427,6 +427,7 @@ fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
         match common_type(&types, &unknown) {
             Ok(wanted_type) => wanted.push(wanted_type),
             Err((left, right)) => return unmatched("UNION", left, right),
+            Ok(None) if are_untyped(&types, &unknown) => wanted.push(Some(DataType::Utf8View)),
         }
     }
     let inputs = union
