@@ -169,7 +169,11 @@ impl ExprPlanner for PostgresOperators {
         fail(SqlState::UNDEFINED_FUNCTION, format!("function map{types} does not exist"))
     }
 
-    fn plan_extract(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+    fn plan_extract(&self, mut args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        // `extract('year' FROM t)` names the same field.
+        if let Some(Expr::Literal(ScalarValue::Utf8(Some(field)), _)) = args.first_mut() {
+            *field = field.trim_matches(['\'', '"']).to_owned();
+        }
         Ok(match datetime_fields::FUNCTIONS.iter().find(|function| function.name == "extract") {
             Some(function) => PlannerResult::Planned(call(function, args)),
             None => PlannerResult::Original(args),
@@ -209,10 +213,6 @@ fn is_planned(op: &BinaryOperator) -> bool {
     )
 }
 
-fn no_operator<T>(resolver: &Resolver, left: &Expr, operator: &str, right: &Expr) -> Result<T> {
-    let (left, right) = (written_type(resolver, left), written_type(resolver, right));
-    fail(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {left} {operator} {right}"))
-}
 fn is_of_bits(op: &BinaryOperator) -> bool {
     use BinaryOperator::{BitwiseAnd, BitwiseOr, BitwiseXor, PGBitwiseXor};
     matches!(op, BitwiseAnd | BitwiseOr | BitwiseXor | PGBitwiseXor) || is_shift(op)
@@ -250,6 +250,10 @@ fn operands_of_bits(resolver: &Resolver, op: &BinaryOperator, left: Expr, right:
     no_operator(resolver, &left, &op.to_string(), &right)
 }
 
+fn no_operator<T>(resolver: &Resolver, left: &Expr, operator: &str, right: &Expr) -> Result<T> {
+    let (left, right) = (written_type(resolver, left), written_type(resolver, right));
+    fail(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {left} {operator} {right}"))
+}
 
 /// The type that PostgreSQL names for an operand. Literals do not have theirs yet.
 fn written_type(resolver: &Resolver, expr: &Expr) -> &'static str {
