@@ -1,8 +1,8 @@
-//! RANGE frames of integers near the ends of their type.
+//! RANGE frames of integers near the ends of their type, and of dates.
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, Result};
@@ -12,7 +12,8 @@ use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, WindowFrame, Wi
 use datafusion::optimizer::AnalyzerRule;
 
 /// `RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING` orders integers by a wider type, where the bounds
-/// do not overflow: DataFusion takes an overflow for the end of the partition, where NULLs are.
+/// do not overflow: DataFusion takes an overflow for the end of the partition, where NULLs are. A
+/// date is ordered as a timestamp: half a day from it there is no other.
 /// Runs after types are settled and before bounds are coerced.
 #[derive(Debug)]
 pub(super) struct WideRangeFrames;
@@ -51,6 +52,7 @@ fn widened(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         [by] => match by.expr.get_type(schema)? {
             DataType::Int16 | DataType::Int32 => Some(DataType::Int64),
             DataType::Int64 => Some(DataType::Decimal128(20, 0)),
+            DataType::Date32 => Some(DataType::Timestamp(TimeUnit::Microsecond, None)),
             _ => None,
         },
         _ => None,

@@ -20,7 +20,7 @@ use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
 use super::array_items;
 use super::cast::PostgresCast;
-use super::common_type::{common_type, unmatched};
+use super::common_type::{are_untyped, common_type, unmatched};
 use super::deferred;
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
@@ -28,6 +28,7 @@ use super::fused::{FusedExpression, is_condition};
 use super::json;
 use super::keys;
 use super::kind::{Kind, unknown_text};
+use super::range_offsets;
 use super::recursion;
 use super::resolution::Resolver;
 use super::scalar::{Scalar, type_of};
@@ -291,6 +292,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             for by in &params.order_by {
                 json::comparable(&by.expr, resolver.schema, "ordering")?;
             }
+            params.window_frame = range_offsets::settled(params.window_frame, &params.order_by, resolver)?;
             params.partition_by =
                 params.partition_by.into_iter().map(|expr| keys::key(expr, resolver.schema)).collect();
             params.order_by = keys::sorted(params.order_by, resolver.schema);
@@ -425,6 +427,7 @@ fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
             union.inputs.iter().map(|input| input.schema().field(place).data_type().clone()).collect();
         let unknown: Vec<bool> = union.inputs.iter().map(|input| is_unknown_column(input, place)).collect();
         match common_type(&types, &unknown) {
+            Ok(None) if are_untyped(&types, &unknown) => wanted.push(Some(DataType::Utf8View)),
             Ok(wanted_type) => wanted.push(wanted_type),
             Err((left, right)) => return unmatched("UNION", left, right),
         }

@@ -162,16 +162,23 @@ impl AggregateUDFImpl for Collecting {
         Ok(Box::new(CollectingGroups { inner, counts, as_text, shown_bytes: 0 }))
     }
 
+    /// The accumulators of both sort what comes in another order: several in a query may each have
+    /// their own.
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.inner.order_sensitivity()
+        AggregateOrderSensitivity::SoftRequirement
     }
 
     fn with_beneficial_ordering(
         self: Arc<Self>,
         beneficial_ordering: bool,
     ) -> Result<Option<Arc<dyn AggregateUDFImpl>>> {
+        // `string_agg` sorts whether that is of use or not.
         let inner = self.inner.as_ref().clone().with_beneficial_ordering(beneficial_ordering)?;
-        Ok(inner.map(|inner| Arc::new(self.over(Arc::new(inner))) as _))
+        let function: Arc<dyn AggregateUDFImpl> = match inner {
+            Some(inner) => Arc::new(self.over(Arc::new(inner))),
+            None => self,
+        };
+        Ok(Some(function))
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {

@@ -52,6 +52,12 @@ pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option
     Ok(Some(DataType::Decimal128(precision, scale)))
 }
 
+/// Whether there are literals in quotes and NULLs, and nothing else: together they are texts.
+pub(super) fn are_untyped(types: &[DataType], unknown: &[bool]) -> bool {
+    let has_type = |(data_type, unknown): (&DataType, &bool)| !unknown && !data_type.is_null();
+    unknown.contains(&true) && !types.iter().zip(unknown).any(has_type)
+}
+
 /// Whether all arguments of a function have one type.
 pub(crate) fn is_of_one_type(function: &str) -> bool {
     ALIKE.contains(&function) || [NULLIF_OPERAND, MAKE_ARRAY].contains(&function)

@@ -208,9 +208,9 @@ pub(super) fn decimal_of(data_type: &DataType) -> Option<(u8, i8)> {
 
 /// A text literal: PostgreSQL calls it unknown and reads it as whatever type is wanted.
 pub(super) fn unknown_text(expr: &Expr) -> Option<&str> {
-    use datafusion::scalar::ScalarValue::{Utf8, Utf8View};
     match expr {
-        Expr::Literal(Utf8(text) | Utf8View(text), _) => text.as_deref(),
+        // Texts with a type are in another form.
+        Expr::Literal(datafusion::scalar::ScalarValue::Utf8(text), _) => text.as_deref(),
         Expr::Alias(alias) => unknown_text(&alias.expr),
         _ => None,
     }

@@ -14,6 +14,9 @@ pub(super) static FUNCTIONS: [Function; 1] =
 fn returns(arguments: &Arguments) -> Result<DataType> {
     let [value, other] = arguments.types.as_slice() else { return arguments.undefined() };
     let (left, right) = (Kind::of(value), Kind::of(other));
+    if arguments.is_unknown(0) && (arguments.is_unknown(1) || right == Kind::Null) {
+        return Ok(DataType::Utf8View);
+    }
     if (arguments.is_unknown(0) && left == Kind::Text) || left == Kind::Null {
         return Ok(if right == Kind::Null { (*value).clone() } else { (*other).clone() });
     }

@@ -81,6 +81,10 @@ impl ExprPlanner for PostgresOperators {
                     None => PlannerResult::Original(RawBinaryExpr { op, left, right }),
                 });
             }
+            op if is_of_bits(&op) => {
+                let (left, right) = operands_of_bits(&resolver, &op, left, right)?;
+                return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
+            }
             op if is_planned(&op) => return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
             op => return no_operator(&resolver, &left, &op.to_string(), &right),
         };
@@ -165,7 +169,11 @@ impl ExprPlanner for PostgresOperators {
         fail(SqlState::UNDEFINED_FUNCTION, format!("function map{types} does not exist"))
     }
 
-    fn plan_extract(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+    fn plan_extract(&self, mut args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        // `extract('year' FROM t)` names the same field.
+        if let Some(Expr::Literal(ScalarValue::Utf8(Some(field)), _)) = args.first_mut() {
+            *field = field.trim_matches(['\'', '"']).to_owned();
+        }
         Ok(match datetime_fields::FUNCTIONS.iter().find(|function| function.name == "extract") {
             Some(function) => PlannerResult::Planned(call(function, args)),
             None => PlannerResult::Original(args),
@@ -202,13 +210,44 @@ fn is_planned(op: &BinaryOperator) -> bool {
             | PGILikeMatch
             | PGNotLikeMatch
             | PGNotILikeMatch
-            | BitwiseAnd
-            | BitwiseOr
-            | BitwiseXor
-            | PGBitwiseXor
-            | PGBitwiseShiftLeft
-            | PGBitwiseShiftRight
     )
+}
+
+fn is_of_bits(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{BitwiseAnd, BitwiseOr, BitwiseXor, PGBitwiseXor};
+    matches!(op, BitwiseAnd | BitwiseOr | BitwiseXor | PGBitwiseXor) || is_shift(op)
+}
+
+fn is_shift(op: &BinaryOperator) -> bool {
+    matches!(op, BinaryOperator::PGBitwiseShiftLeft | BinaryOperator::PGBitwiseShiftRight)
+}
+
+/// Operands of an operator on the bits of integers. A literal in quotes beside an integer is one of
+/// its type, or an `int4` where it says how far to shift.
+fn operands_of_bits(resolver: &Resolver, op: &BinaryOperator, left: Expr, right: Expr) -> Result<(Expr, Expr)> {
+    let kind_of = |expr: &Expr| match expr {
+        // As wide as it is written, not as it is planned.
+        Expr::Literal(value, _) => Some(Kind::of(&literal(value.clone()).data_type())),
+        expr => resolver.kind(expr),
+    };
+    let of_type = |expr: Expr, kind: Option<Kind>| match kind.and_then(Kind::arrow) {
+        Some(wanted) if unknown_text(&expr).is_some() => resolver.to(expr, &DataType::Utf8, &wanted),
+        _ => Ok(expr),
+    };
+    let is_integer = |kind: &Kind| kind.is_integer();
+    let (left_kind, right_kind) = (kind_of(&left).filter(is_integer), kind_of(&right).filter(is_integer));
+    let shifted_by = left_kind.map(|kind| if is_shift(op) { Kind::Int4 } else { kind });
+    let (left, right) = (of_type(left, right_kind)?, of_type(right, shifted_by)?);
+    let fits = |expr: &Expr| {
+        kind_of(expr).is_none_or(|kind| kind.is_integer() || matches!(kind, Kind::Null | Kind::Other | Kind::Oid))
+    };
+    if has_parameter(&left) || has_parameter(&right) || fits(&left) && fits(&right) {
+        return Ok((left, right));
+    }
+    if is_untyped(&left) && is_untyped(&right) {
+        return fail(SqlState::AMBIGUOUS_FUNCTION, format!("operator is not unique: unknown {op} unknown"));
+    }
+    no_operator(resolver, &left, &op.to_string(), &right)
 }
 
 fn no_operator<T>(resolver: &Resolver, left: &Expr, operator: &str, right: &Expr) -> Result<T> {

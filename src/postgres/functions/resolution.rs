@@ -11,7 +11,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 use super::arithmetic;
 use super::array_literal;
 use super::cast::{self, PostgresCast};
-use super::common_type::{ALIKE, common_type, literal, unmatched};
+use super::common_type::{ALIKE, are_untyped, common_type, literal, unmatched};
 use super::decimal::Decimal;
 use super::deferred;
 use super::enlarging::ENLARGING;
@@ -445,6 +445,7 @@ impl Resolver<'_> {
         let unknown: Vec<bool> = exprs.iter().map(|expr| unknown_text(expr).is_some()).collect();
         let wanted = match common_type(&types, &unknown) {
             Ok(Some(wanted)) => wanted,
+            Ok(None) if are_untyped(&types, &unknown) => DataType::Utf8View,
             Ok(None) => return Ok(exprs),
             Err((left, right)) => {
                 return unmatched(&place.to_uppercase(), left, right);

@@ -99,10 +99,14 @@ fn rewritten(expr: Expr) -> Expr {
             }
         }
         Expr::InList { expr, list, negated } => row_in_list(*expr, list, negated),
-        Expr::AnyOp { left, compare_op, right, .. } if literal_items(&left, &right).is_some() => {
+        Expr::AnyOp { left, compare_op, right, .. }
+            if literal_items(&left, compare_op == BinaryOperator::Eq, &right).is_some() =>
+        {
             of_literal_items(*left, compare_op, &right, BinaryOperator::Or)
         }
-        Expr::AllOp { left, compare_op, right } if literal_items(&left, &right).is_some() => {
+        Expr::AllOp { left, compare_op, right }
+            if literal_items(&left, compare_op == BinaryOperator::NotEq, &right).is_some() =>
+        {
             of_literal_items(*left, compare_op, &right, BinaryOperator::And)
         }
         // It holds of any item if the contrary does not hold of all.
@@ -118,7 +122,7 @@ fn rewritten(expr: Expr) -> Expr {
             Expr::Array(Array { elem, .. })
                 if !elem.is_empty() && !elem.iter().any(|item| matches!(item, Expr::Array(_))) =>
             {
-                Expr::Nested(Box::new(Expr::InList { expr: left, list: elem, negated: false }))
+                Expr::Nested(Box::new(Expr::InList { expr: left, list: items_of_array(elem), negated: false }))
             }
             right => Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right: Box::new(right), is_some },
         },
@@ -126,7 +130,7 @@ fn rewritten(expr: Expr) -> Expr {
             Expr::Array(Array { elem, .. })
                 if !elem.is_empty() && !elem.iter().any(|item| matches!(item, Expr::Array(_))) =>
             {
-                Expr::Nested(Box::new(Expr::InList { expr: left, list: elem, negated: true }))
+                Expr::Nested(Box::new(Expr::InList { expr: left, list: items_of_array(elem), negated: true }))
             }
             right => Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right: Box::new(right) },
         },
@@ -246,21 +250,37 @@ fn integer_of_text(expr: Expr) -> Expr {
 /// Items of arrays in quotes are compared one by one up to so many.
 const LITERAL_ITEMS_MAX: usize = 1_000;
 
-/// The items of an array in quotes that has no type but that of what it is compared with; that is
-/// repeated, and has to be a column, a parameter or a constant.
-fn literal_items(left: &Expr, right: &Expr) -> Option<Vec<Option<String>>> {
+/// The items of an array of which none has a type: those are texts, whatever they are compared
+/// with. In a list each would take the type of that.
+fn items_of_array(mut items: Vec<Expr>) -> Vec<Expr> {
+    if items.iter().all(|item| literal_text(item).is_some() || is_null(item)) {
+        for item in items.iter_mut().filter(|item| !is_null(item)) {
+            *item = cast_expr(std::mem::replace(item, Expr::value(Value::Null)), DataType::Text);
+        }
+    }
+    items
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(ValueWithSpan { value: Value::Null, .. }))
+}
+
+/// The items of an array in quotes that has no type but that of what it is compared with. Where
+/// that is repeated, it has to be a column, a parameter or a constant.
+fn literal_items(left: &Expr, once: bool, right: &Expr) -> Option<Vec<Option<String>>> {
     let right = if let Expr::Nested(inner) = right { inner } else { right };
     let repeatable = match left {
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => inner,
         other => other,
     };
-    let is_leaf = matches!(repeatable, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_));
+    let is_leaf =
+        matches!(repeatable, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::TypedString(_));
     let items = read_array_text(literal_text(right)?).ok()?;
-    (is_leaf && (1..=LITERAL_ITEMS_MAX).contains(&items.len())).then_some(items)
+    ((once || is_leaf) && (1..=LITERAL_ITEMS_MAX).contains(&items.len())).then_some(items)
 }
 
 fn of_literal_items(left: Expr, op: BinaryOperator, right: &Expr, joins: BinaryOperator) -> Expr {
-    let items = literal_items(&left, right).unwrap_or_default();
+    let items = literal_items(&left, true, right).unwrap_or_default();
     let item = |item: Option<String>| Expr::value(item.map_or(Value::Null, Value::SingleQuotedString));
     let list: Vec<Expr> = items.into_iter().map(item).collect();
     match (&op, &joins) {

@@ -15,6 +15,7 @@ use super::error::{NameError, Result, SqlState};
 use super::function::flatten;
 use super::join::as_query;
 use super::placement::{Clause, Inside, Parts};
+use super::records::defines_columns;
 use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, parts};
 use super::untyped_arguments::is_untyped;
 use super::with::renamed;
@@ -230,7 +231,7 @@ impl Resolver<'_> {
     }
 
     /// A subquery. PostgreSQL 15 demands an alias, later ones do not.
-    fn derived(
+    pub(super) fn derived(
         &mut self,
         alias: &mut Option<TableAlias>,
         outputs: Vec<Output>,
@@ -251,6 +252,12 @@ impl Resolver<'_> {
         before: &Frame,
         taken: &mut Vec<Rc<Source>>,
     ) -> Result<Frame> {
+        if let TableFactor::Table { name, alias, .. } | TableFactor::Function { name, alias, .. } = &*factor {
+            let function = flatten(&mut name.clone(), self.relations)?;
+            if defines_columns(&function, alias.as_ref())? {
+                return self.record(factor, &function, before, taken);
+            }
+        }
         let (name, args, alias, ordinality) = match factor {
             TableFactor::Table { name, args: Some(args), alias, with_ordinality, .. } => {
                 (name, &mut args.args, alias, *with_ordinality)
@@ -412,7 +419,7 @@ fn names_columns(args: &Vec<FunctionArg>) -> bool {
 }
 
 /// What a LATERAL item sees of the items before it: all.
-fn lateral(before: &Frame) -> Level {
+pub(super) fn lateral(before: &Frame) -> Level {
     Level { frame: before.clone(), ..Level::default() }
 }
 

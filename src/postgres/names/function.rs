@@ -11,7 +11,7 @@ use super::error::{NameError, Result, SqlState};
 use super::placement::{Called, Inside, Parts, arguments_of};
 use super::scope::{Resolver, dotted, parts};
 use super::untyped_arguments;
-use super::window_frame::{check_frame, settle_empty_frame};
+use super::window_frame::{check_frame, settle_empty_frame, settle_offsets};
 use crate::syntax::plain_function;
 
 /// Names that are functions without parentheses, which the parser takes for identifiers.
@@ -189,7 +189,10 @@ impl Resolver<'_> {
     /// Names the window that a specification starts from and hands out the expressions in it.
     pub(super) fn window_spec<'e>(&mut self, spec: &'e mut WindowSpec, out: &mut Parts<'e>) -> Result<()> {
         check_frame(spec)?;
-        spec.window_frame.as_mut().map_or(Ok(()), settle_empty_frame)?;
+        if let Some(frame) = &mut spec.window_frame {
+            settle_offsets(frame)?;
+            settle_empty_frame(frame)?;
+        }
         if let Some(name) = &mut spec.window_name {
             self.window_name(name)?;
         }

@@ -25,6 +25,7 @@ mod merge;
 mod order;
 mod placement;
 mod query;
+mod records;
 mod row;
 mod scope;
 mod select;

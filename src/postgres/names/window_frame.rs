@@ -1,8 +1,12 @@
 //! Which window frames there are: PostgreSQL's rules of their bounds.
 
-use datafusion::sql::sqlparser::ast::{Expr, Value, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowSpec};
+use datafusion::sql::sqlparser::ast::{
+    DataType, DateTimeField, Expr, Interval, UnaryOperator, Value, ValueWithSpan, WindowFrame, WindowFrameBound,
+    WindowFrameUnits, WindowSpec,
+};
 
 use super::error::{NameError, Result, SqlState};
+use crate::functions::{INTERVAL_OFFSET, QUOTED_OFFSET};
 
 /// Refuses a frame whose bounds are in the wrong order, or that needs another ORDER BY. What a
 /// window takes over from the one that it names is not known here.
@@ -40,6 +44,88 @@ fn check_bounds(frame: &WindowFrame) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Brings the offsets of a frame into forms that the planner takes: numbers, and beside them in a
+/// RANGE frame texts that are marked with what they were, since only the type of the ORDER BY
+/// column tells what they mean.
+///
+/// # Errors
+/// `FEATURE_NOT_SUPPORTED` for an offset that is no constant, or a negative one.
+pub(super) fn settle_offsets(frame: &mut WindowFrame) -> Result<()> {
+    use WindowFrameBound::{Following, Preceding};
+    for bound in [Some(&mut frame.start_bound), frame.end_bound.as_mut()].into_iter().flatten() {
+        if let Preceding(Some(offset)) | Following(Some(offset)) = bound {
+            **offset = settled(offset, frame.units)?;
+        }
+    }
+    Ok(())
+}
+
+fn settled(offset: &Expr, units: WindowFrameUnits) -> Result<Expr> {
+    let is_range = units == WindowFrameUnits::Range;
+    let found = match offset {
+        Expr::Nested(inner) => return settled(inner, units),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } if number_of(expr).is_some() => {
+            let message = "a negative offset of a frame is not supported";
+            return Err(NameError::new(SqlState::FEATURE_NOT_SUPPORTED, message).at_node(offset));
+        }
+        Expr::Value(ValueWithSpan { value: Value::Number(..), .. }) => Some(offset.clone()),
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) if is_range => Some(marked(QUOTED_OFFSET, text)),
+            Value::SingleQuotedString(text) => {
+                let rows: Option<u64> = text.trim().parse().ok();
+                rows.map(|rows| Expr::value(Value::Number(rows.to_string(), false)))
+            }
+            _ => None,
+        },
+        other => interval_text(other).filter(|_| is_range).map(|text| marked(INTERVAL_OFFSET, &text)),
+    };
+    found.ok_or_else(|| {
+        let message = "an offset of a frame that is no constant is not supported";
+        NameError::new(SqlState::FEATURE_NOT_SUPPORTED, message).at_node(offset)
+    })
+}
+
+/// A constant interval as a text that is read without more words.
+fn interval_text(offset: &Expr) -> Option<String> {
+    match offset {
+        Expr::Interval(Interval { value, leading_field, last_field: None, .. }) => {
+            let text = text_of(value)?;
+            match leading_field {
+                None => Some(text.to_owned()),
+                Some(field) => text.trim().parse::<f64>().ok().map(|number| format!("{number} {field}")),
+            }
+        }
+        Expr::TypedString(typed) if is_interval(&typed.data_type) => match &typed.value.value {
+            Value::SingleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        Expr::Cast { expr, data_type, .. } if is_interval(data_type) => text_of(expr).map(str::to_owned),
+        _ => None,
+    }
+}
+
+fn is_interval(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Interval { fields: None, precision: None })
+}
+
+fn text_of(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(text),
+        _ => None,
+    }
+}
+
+/// A last field alone, which no statement has, keeps it as it is until it is planned.
+fn marked(mark: char, text: &str) -> Expr {
+    Expr::Interval(Interval {
+        value: Box::new(Expr::value(Value::SingleQuotedString(format!("{mark}{text}")))),
+        leading_field: None,
+        leading_precision: None,
+        last_field: Some(DateTimeField::Second),
+        fractional_seconds_precision: None,
+    })
 }
 
 /// Gives a frame that ends before it starts a form that DataFusion takes: it is behind all rows.

@@ -33,7 +33,7 @@ impl RowLocks {
         let words = words_of(&first.lock_type);
         let select = match query.body.as_ref() {
             SetExpr::Select(select) => select,
-            SetExpr::SetOperation { .. } => return Err(not_allowed(words, "UNION/INTERSECT/EXCEPT")),
+            SetExpr::SetOperation { .. } => return Err(RowLocks::not_allowed(words, "UNION/INTERSECT/EXCEPT")),
             SetExpr::Values(_) => return Err(refused(format!("{words} cannot be applied to VALUES"))),
             _ => return Err(refused(format!("{words} behind a query in parentheses is not supported"))),
         };
@@ -79,6 +79,16 @@ impl RowLocks {
         Ok(Some(Self { words, is_exclusive, table: name.clone(), alias: alias.clone() }))
     }
 
+    /// The words of a query that reads no rows of tables so: it has no FROM.
+    pub fn without_rows(statement: &Statement) -> Option<&'static str> {
+        let Statement::Query(query) = statement else { return None };
+        let lock = query.locks.first()?;
+        match query.body.as_ref() {
+            SetExpr::Select(select) if select.from.is_empty() => Some(words_of(&lock.lock_type)),
+            _ => None,
+        }
+    }
+
     /// Adds columns of the table behind those of the query.
     pub fn select_also(&self, statement: &mut Statement, columns: &[&str]) {
         let Statement::Query(query) = statement else { return };
@@ -96,7 +106,12 @@ impl RowLocks {
 
     /// The error where the query has aggregates.
     pub fn of_aggregates(&self) -> Error {
-        not_allowed(self.words, "aggregate functions")
+        Self::not_allowed(self.words, "aggregate functions")
+    }
+
+    /// The error where the query has something else that no row can be traced through.
+    pub fn not_allowed(words: &str, with: &str) -> Error {
+        refused(format!("{words} is not allowed with {with}"))
     }
 }
 
@@ -143,13 +158,13 @@ fn refuse_grouped(select: &Select, words: &str) -> Result<()> {
         GroupByExpr::Expressions(exprs, modifiers) => !exprs.is_empty() || !modifiers.is_empty(),
     };
     if select.distinct.is_some() {
-        return Err(not_allowed(words, "DISTINCT clause"));
+        return Err(RowLocks::not_allowed(words, "DISTINCT clause"));
     }
     if is_grouped {
-        return Err(not_allowed(words, "GROUP BY clause"));
+        return Err(RowLocks::not_allowed(words, "GROUP BY clause"));
     }
     if select.having.is_some() {
-        return Err(not_allowed(words, "HAVING clause"));
+        return Err(RowLocks::not_allowed(words, "HAVING clause"));
     }
     Ok(())
 }
@@ -163,10 +178,6 @@ fn words_of(kind: &LockType) -> &'static str {
 
 fn names_same(a: &Ident, b: &Ident) -> bool {
     a.value.eq_ignore_ascii_case(&b.value)
-}
-
-fn not_allowed(words: &str, with: &str) -> Error {
-    refused(format!("{words} is not allowed with {with}"))
 }
 
 fn refused(message: String) -> Error {

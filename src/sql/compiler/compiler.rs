@@ -292,12 +292,16 @@ impl Compiler {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
         let row_locks = RowLocks::of(&query)?;
+        let rowless = RowLocks::without_rows(&query);
         let planner = self.planner(context);
         let planned = match &row_locks {
             Some(locks) => row_locks::query(&planner, statement, query, declared, locks).await,
             None => planner.query(statement, query, declared).await,
         };
         let planned = planned.map_err(|error| located(error, statement))?;
+        if let Some(words) = rowless {
+            row_locks::refuse_without_rows(&planned.plan, words)?;
+        }
         let by_key = match &row_locks {
             None => by_key::recognize(&Analyzed::Query { plan: &planned.plan, parameters: &planned.parameters }),
             Some(_) => None,

@@ -41,6 +41,26 @@ pub(crate) async fn query(
     Ok(planned)
 }
 
+/// Refuses the plan of a query without FROM that no row could be traced through, if there were one.
+pub(crate) fn refuse_without_rows(plan: &LogicalPlan, words: &str) -> Result<()> {
+    let mut node = plan;
+    let with = loop {
+        node = match node {
+            LogicalPlan::Projection(projection) => &projection.input,
+            LogicalPlan::Filter(filter) => &filter.input,
+            LogicalPlan::Sort(sort) => &sort.input,
+            LogicalPlan::Limit(limit) => &limit.input,
+            LogicalPlan::SubqueryAlias(alias) => &alias.input,
+            LogicalPlan::Aggregate(_) => break "aggregate functions",
+            LogicalPlan::Window(_) => break "window functions",
+            // A series is read as a table.
+            LogicalPlan::Unnest(_) | LogicalPlan::TableScan(_) => break "set-returning functions in the target list",
+            _ => return Ok(()),
+        };
+    };
+    Err(RowLocks::not_allowed(words, with))
+}
+
 /// The id of the table whose rows a plan gives: each of them at most once.
 pub(crate) fn table_of(plan: &LogicalPlan, locks: &RowLocks) -> Result<u64> {
     let mut node = plan;

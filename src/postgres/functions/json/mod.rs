@@ -12,6 +12,7 @@ mod groups;
 mod jsonpath;
 mod keys;
 mod objects;
+mod records;
 mod refusals;
 mod sets;
 
@@ -57,6 +58,7 @@ pub(super) fn functions() -> impl Iterator<Item = &'static Function> {
         changes::FUNCTIONS.as_slice(),
         jsonpath::FUNCTIONS.as_slice(),
         objects::FUNCTIONS.as_slice(),
+        records::FUNCTIONS.as_slice(),
         sets::FUNCTIONS.as_slice(),
     ];
     tables.into_iter().flatten().chain([&KEY])

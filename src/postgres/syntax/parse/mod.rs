@@ -86,7 +86,7 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
 
 /// The statement of exactly these tokens, as the parser sees it.
 fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
-    let tokens = rowless_locks::left_out(abbreviations::spelled_out(tokens));
+    let (tokens, lock) = rowless_locks::left_out(abbreviations::spelled_out(tokens));
     let tokens = foreign_words::as_names(interval_literals::as_casts(tokens), source)?;
     let tokens = &*tokens;
     limits::refuse(tokens)?;
@@ -97,6 +97,7 @@ fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
     if rest.token != Token::EOF {
         return Err(source.syntax_at(Some(&rest)));
     }
+    rowless_locks::put_back(&mut parsed, lock);
     precedence::settle(&mut parsed);
     comparison_chains::refuse(&parsed, tokens, source)?;
     row_locks::refuse_nested(&parsed)?;

@@ -3,14 +3,16 @@
 
 use std::borrow::Cow;
 
+use datafusion::sql::sqlparser::ast::{LockClause, LockType, Statement};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// The words of a statement without such clauses.
-pub(super) fn left_out(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSpan]> {
+/// The words of a statement without such clauses, and the one of the statement itself.
+pub(super) fn left_out(tokens: Cow<'_, [TokenWithSpan]>) -> (Cow<'_, [TokenWithSpan]>, Option<LockType>) {
     if !tokens.iter().any(|token| is(&token.token, &[Keyword::FOR])) {
-        return tokens;
+        return (tokens, None);
     }
+    let mut outermost = None;
     // For each open parenthesis whether a select list stands in it, and nothing behind that yet.
     let mut lists = vec![false];
     let mut written = Vec::with_capacity(tokens.len());
@@ -21,6 +23,10 @@ pub(super) fn left_out(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSp
             _ => 0,
         };
         if words > 0 {
+            if lists.len() == 1 {
+                let is_share = tokens[at..at + words].iter().any(|token| is(&token.token, &[Keyword::SHARE]));
+                outermost = Some(if is_share { LockType::Share } else { LockType::Update });
+            }
             at += words;
             continue;
         }
@@ -36,7 +42,14 @@ pub(super) fn left_out(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSp
         written.push(token.clone());
         at += 1;
     }
-    if written.len() == tokens.len() { tokens } else { Cow::Owned(written) }
+    if written.len() == tokens.len() { (tokens, None) } else { (Cow::Owned(written), outermost) }
+}
+
+/// Gives a statement the clause that was left out of its words.
+pub(super) fn put_back(statement: &mut Statement, lock_type: Option<LockType>) {
+    if let (Statement::Query(query), Some(lock_type)) = (statement, lock_type) {
+        query.locks.push(LockClause { lock_type, of: None, nonblock: None });
+    }
 }
 
 /// What a select list is not followed by any more, or what takes no FOR UPDATE.
@@ -45,7 +58,6 @@ const ENDS: &[Keyword] = &[
     Keyword::UNION,
     Keyword::INTERSECT,
     Keyword::EXCEPT,
-    Keyword::DISTINCT,
     Keyword::GROUP,
     Keyword::HAVING,
     Keyword::FOR,
