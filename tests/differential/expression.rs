@@ -403,7 +403,7 @@ const SAFE: &[(char, &[&str])] = &[
             "pg_typeof({x})::text",
             "array_to_string(ARRAY[{t}, 'q', NULL], '/', '*')",
             "(string_to_array({t}, ','))[1]",
-            "{t} COLLATE \"C\"",
+            "({t} COLLATE \"C\")",
             "chr(64 + ascii({t}) % 26)",
             "regexp_match({t}, '(a)(.)')::text",
             "ARRAY[{i}, {i}]::text",

@@ -1,11 +1,11 @@
-//! Doubles and intervals as keys. To PostgreSQL the two zeros are equal and so are all NaNs, and a
+//! Doubles, arrays of them, and intervals as keys. To PostgreSQL the two zeros are equal and so are all NaNs, and a
 //! month is as long as 30 days; DataFusion groups, joins, sorts and compares by bits and by
 //! fields. Expressions that it does so with are brought to one zero and one NaN, and intervals to
 //! their length.
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Decimal128Array};
+use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, ListArray};
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
 };
@@ -31,11 +31,19 @@ static KEY: Function = Function {
     arity: 1..=1,
     volatility: Volatility::Immutable,
     returns: |arguments| match arguments.types.first() {
-        Some(data_type) if data_type.is_floating() => Ok((*data_type).clone()),
+        Some(data_type) if has_doubles(data_type) => Ok((*data_type).clone()),
         _ => arguments.undefined(),
     },
     run,
 };
+
+/// Doubles, or arrays of them.
+fn has_doubles(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::List(item) => item.data_type().is_floating(),
+        data_type => data_type.is_floating(),
+    }
+}
 
 static ONE_NAN: Function = Function {
     name: "one_nan",
@@ -111,6 +119,11 @@ pub(super) fn of_array(values: &ArrayRef) -> Result<ArrayRef> {
                 .as_primitive::<Float64Type>()
                 .unary::<_, Float64Type>(|value| if value.is_nan() { f64::NAN } else { value + 0.0 }),
         ),
+        data_type @ DataType::List(item) if has_doubles(data_type) => {
+            let lists = values.as_list::<i32>();
+            let (items, nulls) = (of_array(lists.values())?, lists.nulls().cloned());
+            Arc::new(ListArray::try_new(Arc::clone(item), lists.offsets().clone(), items, nulls)?)
+        }
         _ => Arc::clone(values),
     })
 }
@@ -129,7 +142,7 @@ pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
 /// doubles.
 fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
     match type_of(&expr, schema) {
-        Ok(data_type) if data_type.is_floating() && !is_nonzero(&expr) && !is_key(&expr) => call(&KEY, vec![expr]),
+        Ok(data_type) if has_doubles(&data_type) && !is_nonzero(&expr) && !is_key(&expr) => call(&KEY, vec![expr]),
         _ => expr,
     }
 }
@@ -143,7 +156,7 @@ pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchem
     let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     let of_keys = [&left, &right].into_iter().any(|side| {
         type_of(side, schema).is_ok_and(|data_type| {
-            data_type.is_floating() || matches!(Kind::of(&data_type), Kind::Interval | Kind::Jsonb)
+            has_doubles(&data_type) || matches!(Kind::of(&data_type), Kind::Interval | Kind::Jsonb)
         })
     });
     if !of_keys || !is_comparison(op) {
@@ -187,7 +200,7 @@ fn zeros(value: &ScalarValue) -> Option<(Expr, Expr)> {
 
 /// A literal whose bits are those of its key.
 fn is_nonzero(expr: &Expr) -> bool {
-    matches!(expr, Expr::Literal(value, _) if zeros(value).is_none())
+    matches!(expr, Expr::Literal(value, _) if value.data_type().is_floating() && zeros(value).is_none())
 }
 
 fn is_key(expr: &Expr) -> bool {
@@ -255,7 +268,7 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
 pub(super) fn of_columns(plan: Arc<LogicalPlan>, key: fn(Expr, &DFSchema) -> Expr) -> Result<Arc<LogicalPlan>> {
     let schema = Arc::clone(plan.schema());
     let has_key =
-        |data_type: &DataType| data_type.is_floating() || matches!(Kind::of(data_type), Kind::Interval | Kind::Jsonb);
+        |data_type: &DataType| has_doubles(data_type) || matches!(Kind::of(data_type), Kind::Interval | Kind::Jsonb);
     if !schema.fields().iter().any(|field| has_key(field.data_type())) {
         return Ok(plan);
     }
