@@ -41,6 +41,11 @@ fn what_multiplies_is_bounded_before_it_is_made() {
              (select jsonb_agg(g) b from generate_series(1, 100000) g) y, generate_series(1, 20)) t",
             "20",
         ),
+        (
+            "select a && b from (select array_agg(g) a from generate_series(1, 200000) g) x, \
+             (select array_agg(-g) b from generate_series(1, 200000) g) y",
+            "f",
+        ),
         ("select count(*) from people where repeat(last, 50) like '%a%m%e%1%' || last || rowkey", "0"),
         (
             "select count(*) from (select count(*) from people \

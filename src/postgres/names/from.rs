@@ -16,7 +16,7 @@ use super::function::flatten;
 use super::join::as_query;
 use super::placement::{Clause, Inside, Parts};
 use super::records::defines_columns;
-use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, parts};
+use super::scope::{Frame, Level, Resolver, Source, as_name, dotted, lateral, parts};
 use super::untyped_arguments::is_untyped;
 use super::with::renamed;
 use super::{Lookup, Relation};
@@ -416,11 +416,6 @@ fn names_columns(args: &Vec<FunctionArg>) -> bool {
         _ => ControlFlow::Continue(()),
     })
     .is_break()
-}
-
-/// What a LATERAL item sees of the items before it: all.
-pub(super) fn lateral(before: &Frame) -> Level {
-    Level { frame: before.clone(), ..Level::default() }
 }
 
 /// What another item sees of them: nothing, though an error may say that they are there.

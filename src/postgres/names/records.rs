@@ -10,9 +10,8 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Output, fold, quoted};
 use super::error::{NameError, Result, SqlState};
-use super::from::lateral;
 use super::placement::Clause;
-use super::scope::{Frame, Resolver, Source};
+use super::scope::{Frame, Resolver, Source, lateral};
 use crate::syntax::{call_of, plain_query, plain_select};
 
 const RECORDS: [&str; 4] = ["json_to_record", "jsonb_to_record", "json_to_recordset", "jsonb_to_recordset"];

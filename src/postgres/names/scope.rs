@@ -398,3 +398,8 @@ pub(super) fn unwrapped(expr: &Expr) -> &Expr {
     }
     inner
 }
+
+/// What a LATERAL item sees of the items before it: all.
+pub(super) fn lateral(before: &Frame) -> Level {
+    Level { frame: before.clone(), ..Level::default() }
+}

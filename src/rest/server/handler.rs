@@ -227,8 +227,8 @@ impl Exchange<'_> {
     }
 }
 
-/// What a request may take: `timeout` in seconds, of which the service takes no more than 30. That 0
-/// is as good as none is unconfirmed.
+/// What a request may take: `timeout` in seconds, of which the service takes no more than 30. That
+/// 0 is as good as none is unconfirmed.
 fn duration_max(options: &QueryOptions) -> Result<Duration, Failure> {
     let Some(text) = options.given("timeout") else { return Ok(REQUEST_DURATION_MAX) };
     match text.parse() {

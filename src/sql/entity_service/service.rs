@@ -54,8 +54,8 @@ impl EntityService {
         Ok(snapshot.table_snapshot(table))
     }
 
-    /// Refuses the name of a table in which the principal may not read, whether there is one or not:
-    /// who may not read is not told which tables there are.
+    /// Refuses the name of a table in which the principal may not read, whether there is one or
+    /// not: who may not read is not told which tables there are.
     ///
     /// # Errors
     /// `INSUFFICIENT_PRIVILEGE`.

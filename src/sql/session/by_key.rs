@@ -13,7 +13,7 @@ use crate::planner::PlanningSettings;
 use crate::session::session::Session;
 use crate::session::transaction::TransactionStatus;
 use rowkey_base::SqlState;
-use rowkey_postgres::syntax::{Literal, Parameterized, parse};
+use rowkey_postgres::syntax::{Literal, Parameterized, only};
 use rowkey_postgres::types::{PostgresType, SqlValue, oid, type_by_oid};
 
 /// Errors of a parameterized statement that last, whatever becomes of catalog and settings.
@@ -111,7 +111,7 @@ impl Session {
         text: &str,
         types: &[Option<&'static PostgresType>],
     ) -> Found<Arc<Prepared>> {
-        let prepared = match parse(text) {
+        let prepared = match self.parse(text).await.and_then(only) {
             Ok(statement) => Box::pin(self.prepare(Arc::new(statement), types)).await,
             Err(error) => Err(error),
         };

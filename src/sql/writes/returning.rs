@@ -83,8 +83,8 @@ pub(crate) fn returns_timestamp(write: &Write) -> bool {
     returns_etag(write) || returns(write, TIMESTAMP)
 }
 
-/// Refuses the ETag of what a transaction block writes: it is known when the block is committed, and
-/// any other would match no entity.
+/// Refuses the ETag of what a transaction block writes: it is known when the block is committed,
+/// and any other would match no entity.
 pub(crate) fn refuse_etag_in_block(write: &Write) -> Result<()> {
     if matches!(write.action, Action::Delete { .. }) || !returns_etag(write) {
         return Ok(());

@@ -1,7 +1,9 @@
 //! The parser's PostgreSQL, but for what takes it exponential time.
 
 use std::any::TypeId;
+use std::cell::Cell;
 
+use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -9,8 +11,32 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 /// [`PostgreSqlDialect`] whose arguments are named by identifiers alone, as PostgreSQL 15 has them.
 /// Where a name may be any expression (`json_object('a' : 1)`, PostgreSQL 16) the parser reads each
 /// argument as a name first and then again as a value: twice the time for each level of calls.
+///
+/// Words that begin an expression are tried as names of functions where that expression cannot be
+/// parsed, with all that is in it: twice the time for each level, again. Those that are reserved in
+/// PostgreSQL are no such names, and for the others there is an end to it.
 #[derive(Debug)]
-pub(super) struct PostgresDialect;
+pub(super) struct PostgresDialect {
+    /// How many expressions may still be begun.
+    left: Cell<usize>,
+}
+
+/// How many expressions are begun for each token at most, and in addition: without a detour there
+/// is less than one.
+const BEGUN_FOR_TOKEN: usize = 4;
+const BEGUN_IN_ADDITION: usize = 4096;
+
+impl PostgresDialect {
+    /// For a statement of so many tokens.
+    pub(super) fn of_tokens(tokens: usize) -> Self {
+        Self { left: Cell::new(tokens.saturating_mul(BEGUN_FOR_TOKEN).saturating_add(BEGUN_IN_ADDITION)) }
+    }
+
+    /// Whether the parser was stopped.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.left.get() == 0
+    }
+}
 
 const PARSER: PostgreSqlDialect = PostgreSqlDialect {};
 
@@ -28,6 +54,16 @@ impl Dialect for PostgresDialect {
         false
     }
 
+    fn parse_prefix(&self, _: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        self.left.set(self.left.get().saturating_sub(1));
+        self.is_exhausted().then_some(Err(ParserError::RecursionLimitExceeded))
+    }
+
+    fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
+        let is_reserved = matches!(keyword, Keyword::ARRAY | Keyword::CASE | Keyword::CAST | Keyword::NOT);
+        is_reserved || PARSER.is_reserved_for_identifier(keyword)
+    }
+
     fn dialect(&self) -> TypeId {
         PARSER.dialect()
     }
@@ -41,7 +77,6 @@ impl Dialect for PostgresDialect {
         is_delimited_identifier_start(letter: char) -> bool;
         is_identifier_part(letter: char) -> bool;
         is_identifier_start(letter: char) -> bool;
-        is_reserved_for_identifier(keyword: Keyword) -> bool;
         prec_value(precedence: Precedence) -> u8;
         supports_alter_column_type_using() -> bool;
         supports_array_typedef_with_brackets() -> bool;

@@ -25,6 +25,12 @@ pub(super) fn too_deep() -> Error {
     Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("expressions are nested more than {DEPTH_MAX} deep"))
 }
 
+/// The error where the parser has read parts of a text again and again.
+pub(super) fn too_many_readings() -> Error {
+    let message = "the statement has too many ways to be read";
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint("nest calls and conditions less deep")
+}
+
 /// Brackets that are open.
 #[derive(Default)]
 struct Open {
@@ -320,6 +326,31 @@ mod tests {
         }
         // It was 0.1 s for each of them.
         assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+    }
+
+    /// Where an expression is wrong, the parser tries its first word as the name of a function.
+    #[test]
+    fn what_is_wrong_is_not_read_again_and_again() {
+        let nested = |before: &str, inner: &str, after: &str, depth: usize| {
+            format!("SELECT {}{inner}{}", before.repeat(depth), after.repeat(depth))
+        };
+        for (before, inner, after, depth, state) in [
+            ("not (", "'x' 1", ")", 45, SqlState::SYNTAX_ERROR),
+            ("not (", "true", ")", 110, SqlState::STATEMENT_TOO_COMPLEX),
+            ("case when true then ", "1 1 1", " end", 45, SqlState::SYNTAX_ERROR),
+            ("cast(", "'x' 1", " as text)", 16, SqlState::SYNTAX_ERROR),
+            ("array[", "'x' 1", "]", 16, SqlState::SYNTAX_ERROR),
+        ] {
+            let error = parse(&nested(before, inner, after, depth)).expect_err(before);
+            assert_eq!(error.sqlstate(), state, "{before}: {error}");
+        }
+        for (before, after) in [("ceil(", ")"), ("substring(", ")"), ("overlay(", ")"), ("extract(", ")")] {
+            let error = parse(&nested(before, "'x' 1", after, 16)).expect_err(before);
+            let states = [SqlState::SYNTAX_ERROR, SqlState::STATEMENT_TOO_COMPLEX];
+            assert!(states.contains(&error.sqlstate()), "{before}: {error}");
+        }
+        assert!(parse(&nested("not (", "true", ")", 90)).is_ok());
+        assert!(parse("SELECT floor, ceil, position, extract, overlay FROM t").is_ok());
     }
 
     #[test]

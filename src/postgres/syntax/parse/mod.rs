@@ -91,8 +91,10 @@ fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
     let tokens = &*tokens;
     limits::refuse(tokens)?;
     abbreviations::refuse_rows_from(tokens)?;
-    let mut parser = parser(&merge_actions::with_known_actions(tokens));
-    let mut parsed = parser.parse_statement().map_err(|error| syntax(&error, source, tokens))?;
+    let dialect = PostgresDialect::of_tokens(tokens.len());
+    let mut parser = parser(&dialect, &merge_actions::with_known_actions(tokens));
+    let parsed = parser.parse_statement();
+    let mut parsed = parsed.map_err(|error| unparsed(&dialect, &error, source, tokens))?;
     let rest = parser.peek_token();
     if rest.token != Token::EOF {
         return Err(source.syntax_at(Some(&rest)));
@@ -108,7 +110,8 @@ fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
 fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
     let tokens = words.rest();
     limits::refuse(tokens)?;
-    let mut parser = parser(tokens);
+    let dialect = PostgresDialect::of_tokens(tokens.len());
+    let mut parser = parser(&dialect, tokens);
     let parsed = parser.expect_token(&Token::LParen).and_then(|_| {
         if parser.consume_token(&Token::RParen) {
             return Ok(Vec::new());
@@ -118,7 +121,7 @@ fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
         parser.expect_token(&Token::RParen)?;
         Ok(list)
     });
-    let list = parsed.map_err(|error| syntax(&error, words.source(), tokens))?;
+    let list = parsed.map_err(|error| unparsed(&dialect, &error, words.source(), tokens))?;
     comparison_chains::refuse(&list, tokens, words.source())?;
     let rest = parser.peek_token();
     if rest.token != Token::EOF {
@@ -144,11 +147,19 @@ pub fn select_of(expr: Expr) -> Result<ast::Statement> {
     Ok(*statement)
 }
 
-fn parser(tokens: &[TokenWithSpan]) -> Parser<'static> {
-    Parser::new(&PostgresDialect).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
+fn parser<'d>(dialect: &'d PostgresDialect, tokens: &[TokenWithSpan]) -> Parser<'d> {
+    Parser::new(dialect).with_recursion_limit(limits::DEPTH_MAX).with_tokens_with_locations(tokens.to_vec())
 }
 
 /// The parser has the place at the end of its message.
+/// The error for what the parser does not take, or was stopped at.
+fn unparsed(dialect: &PostgresDialect, error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
+    match dialect.is_exhausted() {
+        true => limits::too_many_readings(),
+        false => syntax(error, source, tokens),
+    }
+}
+
 fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.as_str(),
