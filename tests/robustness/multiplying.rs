@@ -41,6 +41,13 @@ fn what_multiplies_is_bounded_before_it_is_made() {
              (select jsonb_agg(g) b from generate_series(1, 100000) g) y, generate_series(1, 20)) t",
             "20",
         ),
+        // The values of many groups.
+        ("select count(m) from (select mode() within group (order by last) m from people group by rowkey) t", "20000"),
+        (
+            "select count(m) from (select percentile_disc(0.5) within group (order by last || rowkey || last) m \
+             from people group by rowkey) t",
+            "20000",
+        ),
         (
             "select a && b from (select array_agg(g) a from generate_series(1, 200000) g) x, \
              (select array_agg(-g) b from generate_series(1, 200000) g) y",

@@ -1,6 +1,6 @@
 //! Doubles, arrays of them, and intervals as keys. To PostgreSQL the two zeros are equal and so are
-//! all NaNs, and a month is as long as 30 days; DataFusion groups, joins, sorts and compares by bits
-//! and by fields. Expressions that it does so with are brought to one zero and one NaN, and
+//! all NaNs, and a month is as long as 30 days; DataFusion groups, joins, sorts and compares by
+//! bits and by fields. Expressions that it does so with are brought to one zero and one NaN, and
 //! intervals to their length.
 
 use std::sync::Arc;

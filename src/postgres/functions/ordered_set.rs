@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt32Array, make_comparator, new_empty_array};
-use arrow::compute::{SortOptions, concat, filter, is_not_null, sort_to_indices, take};
+use arrow::compute::{SortOptions, cast, concat, filter, is_not_null, sort_to_indices, take};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -84,7 +84,7 @@ impl AggregateUDFImpl for OrderedSet {
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        let value = args.input_fields.first().map_or(DataType::Null, |field| field.data_type().clone());
+        let value = args.input_fields.first().map_or(DataType::Null, |field| of_state(field.data_type()));
         let values = DataType::new_list(value, true);
         Ok(vec![Arc::new(Field::new(format_state_name(args.name, self.name()), values, true))])
     }
@@ -126,6 +126,26 @@ fn shares(expr: &Arc<dyn PhysicalExpr>) -> Result<Vec<Option<f64>>> {
         .collect()
 }
 
+/// What values are in a state. The states of all groups are one column: of views, that would have
+/// as many buffers as there are groups.
+fn of_state(value: &DataType) -> DataType {
+    match value {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        value => value.clone(),
+    }
+}
+
+/// The same values in memory of their own: those of a group are a slice of a batch, and would keep
+/// all of it.
+fn copied(values: &ArrayRef) -> Result<ArrayRef> {
+    Ok(match values.data_type() {
+        DataType::Utf8View => Arc::new(values.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(values.as_binary_view().gc()),
+        _ => take(values, &(0..values.len() as u32).collect::<UInt32Array>(), None)?,
+    })
+}
+
 /// All values of a group but NULLs.
 #[derive(Debug)]
 struct Collected {
@@ -155,7 +175,7 @@ impl Collected {
             _ => filter(values, &is_not_null(values)?)?,
         };
         if !values.is_empty() {
-            self.values.push(values);
+            self.values.push(copied(&values)?);
         }
         Ok(())
     }
@@ -196,13 +216,13 @@ impl Accumulator for Collected {
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
         let Some(lists) = states.first().and_then(|state| state.as_list_opt::<i32>()) else { return Ok(()) };
         for list in lists.iter().flatten() {
-            self.add(&list)?;
+            self.add(&cast(&list, &self.value_type)?)?;
         }
         Ok(())
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let values = self.all()?;
+        let values = cast(&self.all()?, &of_state(&self.value_type))?;
         let list = datafusion::common::utils::SingleRowListArrayBuilder::new(values).build_list_scalar();
         Ok(vec![list])
     }
