@@ -1,15 +1,16 @@
-//! Keys of windows above joins.
+//! Keys of windows above joins and conditions.
 //!
-//! Where a join makes a key of PARTITION BY equal to another column, DataFusion sorts by one of
-//! them and misses the other when the window is run. Behind a barrier, and computed below, the key
-//! equals nothing.
+//! Where a join makes a key of PARTITION BY equal to another column, or a condition equal to a
+//! constant, DataFusion sorts by one of them, or by neither, and misses the key when the window is
+//! run. Behind a barrier, and computed below, the key equals nothing.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Window};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projection, Window};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
@@ -32,7 +33,11 @@ impl OptimizerRule for WindowKeysAboveJoins {
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         let LogicalPlan::Window(window) = plan else { return Ok(Transformed::no(plan)) };
-        if !window.window_expr.iter().any(|expr| bare_keys(expr) > 0) || !makes_equal(&window.input)? {
+        if !window.window_expr.iter().any(|expr| has_key(expr, |_| true)) {
+            return Ok(Transformed::no(LogicalPlan::Window(window)));
+        }
+        let equal = Equal::of(&window.input)?;
+        if !window.window_expr.iter().any(|expr| has_key(expr, |key| equal.has(key))) {
             return Ok(Transformed::no(LogicalPlan::Window(window)));
         }
         let outputs = window.schema.columns().into_iter().map(Expr::Column).collect();
@@ -41,7 +46,7 @@ impl OptimizerRule for WindowKeysAboveJoins {
         let mut keys: Vec<(Column, String)> = Vec::new();
         let exprs = window.window_expr.into_iter().map(|expr| {
             let name = names.save(&expr);
-            let replaced = expr.transform_down(|expr| Ok(with_keys(expr, &mut keys, config)))?;
+            let replaced = expr.transform_down(|expr| Ok(with_keys(expr, &equal, &mut keys, config)))?;
             Ok(if replaced.transformed { name.restore(replaced.data) } else { replaced.data })
         });
         let exprs = exprs.collect::<Result<Vec<_>>>()?;
@@ -56,25 +61,88 @@ impl OptimizerRule for WindowKeysAboveJoins {
     }
 }
 
-/// How many keys of PARTITION BY are columns as they are.
-fn bare_keys(expr: &Expr) -> usize {
+/// Whether some key of PARTITION BY is such a column.
+fn has_key(expr: &Expr, is_wanted: impl Fn(&Column) -> bool + Copy) -> bool {
     match expr {
-        Expr::Alias(alias) => bare_keys(&alias.expr),
-        Expr::WindowFunction(window) => window.params.partition_by.iter().filter(|key| bare(key).is_some()).count(),
-        _ => 0,
+        Expr::Alias(alias) => has_key(&alias.expr, is_wanted),
+        Expr::WindowFunction(window) => window.params.partition_by.iter().filter_map(bare).any(is_wanted),
+        _ => false,
     }
 }
 
-fn makes_equal(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(join) if !join.on.is_empty())))
+/// What a plan makes equal to something.
+#[derive(Default)]
+struct Equal {
+    /// There is a join: any column may be.
+    all: bool,
+    /// The names of columns that are equal to a constant.
+    constant: HashSet<String>,
+}
+
+impl Equal {
+    fn of(plan: &LogicalPlan) -> Result<Self> {
+        let (mut equal, mut renamed) = (Self::default(), Vec::new());
+        plan.apply(|node| {
+            match node {
+                LogicalPlan::Join(join) => equal.all |= !join.on.is_empty(),
+                LogicalPlan::Filter(filter) => equal.add_compared(&filter.predicate)?,
+                LogicalPlan::TableScan(scan) => {
+                    scan.filters.iter().try_for_each(|filter| equal.add_compared(filter))?
+                }
+                LogicalPlan::Projection(projection) => {
+                    for (expr, field) in projection.expr.iter().zip(projection.schema.fields()) {
+                        match expr.clone().unalias_nested().data {
+                            Expr::Literal(..) => drop(equal.constant.insert(field.name().clone())),
+                            Expr::Column(column) => renamed.push((column.name, field.name().clone())),
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        // Those below were found last.
+        for (from, to) in renamed.into_iter().rev() {
+            if equal.constant.contains(&from) {
+                equal.constant.insert(to);
+            }
+        }
+        Ok(equal)
+    }
+
+    /// Adds the columns that a condition compares with `=`, whatever becomes of that.
+    fn add_compared(&mut self, condition: &Expr) -> Result<()> {
+        condition.apply(|expr| {
+            let compared = match expr {
+                Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => [Some(left), Some(right)],
+                Expr::InList(list) if list.list.len() == 1 => [Some(&list.expr), None],
+                _ => [None, None],
+            };
+            for side in compared.into_iter().flatten() {
+                self.constant.extend(side.column_refs().into_iter().map(|column| column.name.clone()));
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        Ok(())
+    }
+
+    fn has(&self, column: &Column) -> bool {
+        self.all || self.constant.contains(&column.name)
+    }
 }
 
 /// A window with the columns of its keys behind barriers, under names that only this rule gives.
-fn with_keys(expr: Expr, keys: &mut Vec<(Column, String)>, config: &dyn OptimizerConfig) -> Transformed<Expr> {
+fn with_keys(
+    expr: Expr,
+    equal: &Equal,
+    keys: &mut Vec<(Column, String)>,
+    config: &dyn OptimizerConfig,
+) -> Transformed<Expr> {
     let Expr::WindowFunction(mut window) = expr else { return Transformed::no(expr) };
     let mut changed = false;
     for key in &mut window.params.partition_by {
-        let Some(column) = bare(key).cloned() else { continue };
+        let Some(column) = bare(key).filter(|column| equal.has(column)).cloned() else { continue };
         let known = keys.iter().find(|(other, _)| *other == column).map(|(_, name)| name.clone());
         let name = known.unwrap_or_else(|| {
             let name = config.alias_generator().next(KEY);
