@@ -285,6 +285,17 @@ def service_properties():
 
 
 @check
+def statistics_of_the_secondary():
+    # The SDK puts the secondary's host and account before the account that the path begins with.
+    assert service.get_service_stats()["geo_replication"]["status"] == "live"
+    credential = AzureNamedKeyCredential(ACCOUNT, KEY)
+    secondary = TableServiceClient(ENDPOINT + "-secondary", credential=credential)
+    assert secondary.get_service_stats()["geo_replication"]["status"] == "live"
+    assert fresh().table_name in [item.name for item in secondary.list_tables()]
+    assert code(raises(HttpResponseError, secondary.create_table, "Wrong")) == "InsufficientAccountPermissions"
+
+
+@check
 def asynchronously():
     async def all_of_it():
         async with AsyncTableServiceClient.from_connection_string(CONNECTION) as client:

@@ -56,7 +56,8 @@ pub(super) fn check(
 }
 
 /// The canonicalized resource: the path as it was received, byte for byte. Of a path with
-/// `{account}-secondary` it is unconfirmed whether clients sign the suffix, so both are tried.
+/// `{account}-secondary` it is unconfirmed whether clients sign the suffix, so both are tried; the
+/// SDK for Python signs the path before which it puts that.
 fn resources(request: &SignedRequest<'_>) -> Vec<String> {
     let comp = request.options.get("comp").map(|comp| format!("?comp={comp}")).unwrap_or_default();
     let account = request.account;
@@ -65,6 +66,14 @@ fn resources(request: &SignedRequest<'_>) -> Vec<String> {
     let secondary = format!("/{account}-secondary");
     if let Some(rest) = request.path.strip_prefix(&secondary) {
         resources.push(resource(&format!("/{account}{rest}")));
+    }
+    let is_secondary = |segment: &str| segment.ends_with("-secondary");
+    let path = request.path.strip_prefix('/').unwrap_or(request.path);
+    if let Some((first, behind)) = path.split_once('/')
+        && is_secondary(first)
+        && behind.split('/').next().is_some_and(|second| second == account || is_secondary(second))
+    {
+        resources.push(resource(&format!("/{behind}")));
     }
     resources
 }
