@@ -17,19 +17,20 @@ use super::growth::Growth;
 use crate::functions::{ValueBudget, shown_bytes};
 
 /// Evaluates as the call that it replaces.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct LargeArgumentsExpr {
-    call: Arc<dyn PhysicalExpr>,
-    /// The arguments of the call that may be large.
+    /// The arguments that may be large.
     large: Vec<Arc<dyn PhysicalExpr>>,
-    /// The places of the others among those of the call.
-    small: Vec<usize>,
+    /// The call, in which they are columns behind those of the input.
+    call: Arc<dyn PhysicalExpr>,
     budget: ValueBudget,
 }
 
-/// The same expression, whose calls count their arguments where several may be large.
+/// The same expression over an input with so many columns, whose calls count their arguments where
+/// several may be large.
 pub(super) fn with_counted_arguments(
     expr: Arc<dyn PhysicalExpr>,
+    columns: usize,
     budget: ValueBudget,
 ) -> Result<Arc<dyn PhysicalExpr>> {
     let counted = expr.transform_up(|expr| {
@@ -38,49 +39,45 @@ pub(super) fn with_counted_arguments(
         if call.fun().short_circuits() {
             return Ok(Transformed::no(expr));
         }
-        let is_large = |arg: &Arc<dyn PhysicalExpr>| Ok(!arg.is::<Literal>() && Growth::of_expr(arg)?.is_large());
-        let large = call.args().iter().map(is_large).collect::<Result<Vec<bool>>>()?;
-        if large.iter().filter(|large| **large).count() < 2 {
+        let (mut large, mut args) = (Vec::new(), Vec::with_capacity(call.args().len()));
+        for arg in call.args() {
+            if arg.is::<Literal>() || !Growth::of_expr(arg)?.is_large() {
+                args.push(Arc::clone(arg));
+                continue;
+            }
+            args.push(Arc::new(Column::new("argument", columns + large.len())));
+            large.push(Arc::clone(arg));
+        }
+        if large.len() < 2 {
             return Ok(Transformed::no(expr));
         }
-        let args = || call.args().iter().zip(&large);
-        let small = (0..large.len()).filter(|place| !large[*place]).collect();
-        let large = args().filter(|(_, large)| **large).map(|(arg, _)| Arc::clone(arg)).collect();
-        Ok(Transformed::yes(Arc::new(LargeArgumentsExpr { call: Arc::clone(&expr), large, small, budget }) as _))
+        let call = expr.with_new_children(args)?;
+        Ok(Transformed::yes(Arc::new(LargeArgumentsExpr { large, call, budget }) as _))
     });
     counted.data()
 }
 
 impl LargeArgumentsExpr {
-    /// The batch with the large arguments behind its columns, and the call over these.
-    fn over_columns(&self, batch: &RecordBatch) -> Result<(Arc<dyn PhysicalExpr>, RecordBatch)> {
+    /// The batch with the large arguments behind its columns.
+    fn with_arguments(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        let schema = batch.schema();
-        let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
-        let (mut columns, mut places, mut bytes) = (batch.columns().to_vec(), Vec::new(), 0);
+        let mut fields: Vec<FieldRef> = batch.schema_ref().fields().iter().cloned().collect();
+        let (mut columns, mut bytes) = (batch.columns().to_vec(), 0);
         for large in &self.large {
             let values = large.evaluate(batch)?.into_array(rows)?;
             bytes += shown_bytes(&values);
             self.budget.rows(rows, bytes)?;
-            places.push(columns.len());
-            fields.push(Arc::new(Field::new(format!("argument {}", columns.len()), values.data_type().clone(), true)));
+            fields.push(Arc::new(Field::new("argument", values.data_type().clone(), true)));
             columns.push(values);
         }
-        let mut places = places.into_iter();
-        let args = self.call.children().into_iter().enumerate().map(|(place, arg)| match self.small.contains(&place) {
-            true => Some(Arc::clone(arg)),
-            false => places.next().map(|at| Arc::new(Column::new(fields[at].name(), at)) as _),
-        });
-        let Some(args) = args.collect() else { return internal_err!("an argument was not evaluated") };
-        let call = Arc::clone(&self.call).with_new_children(args)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        Ok((call, RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?))
+        Ok(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)?)
     }
 }
 
 impl PartialEq for LargeArgumentsExpr {
     fn eq(&self, other: &Self) -> bool {
-        self.call.eq(&other.call)
+        self.large == other.large && self.call.eq(&other.call)
     }
 }
 
@@ -88,6 +85,7 @@ impl Eq for LargeArgumentsExpr {}
 
 impl Hash for LargeArgumentsExpr {
     fn hash<H: Hasher>(&self, state: &mut H) {
+        self.large.hash(state);
         self.call.hash(state);
     }
 }
@@ -112,19 +110,18 @@ impl PhysicalExpr for LargeArgumentsExpr {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        let (call, batch) = self.over_columns(batch)?;
-        call.evaluate(&batch)
+        self.call.evaluate(&self.with_arguments(batch)?)
     }
 
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
-        vec![&self.call]
+        self.large.iter().collect()
     }
 
-    fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(call), true) => with_counted_arguments(call, self.budget),
-            _ => internal_err!("a call with large arguments has one child"),
+    fn with_new_children(self: Arc<Self>, large: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
+        if large.len() != self.large.len() {
+            return internal_err!("a call has as many large arguments as before");
         }
+        Ok(Arc::new(Self { large, call: Arc::clone(&self.call), budget: self.budget }))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -12,7 +12,7 @@ use datafusion::common::{Result, ScalarValue, Statistics, internal_err};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::{
     ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
@@ -105,9 +105,9 @@ impl ExecutionPlan for LargeProjectionExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let budget = ValueBudget::of(context.session_config().options());
-        let exprs = self.projection.expr().iter();
-        let exprs = exprs.map(|column| with_counted_arguments(Arc::clone(&column.expr), budget));
-        let exprs = exprs.collect::<Result<_>>()?;
+        let columns = self.projection.input().schema().fields().len();
+        let counted = |column: &ProjectionExpr| with_counted_arguments(Arc::clone(&column.expr), columns, budget);
+        let exprs = self.projection.expr().iter().map(counted).collect::<Result<_>>()?;
         Ok(Box::pin(LargeRows {
             input: self.projection.input().execute(partition, context)?,
             schema: self.schema(),

@@ -91,9 +91,9 @@ impl Equal {
                 }
                 LogicalPlan::Projection(projection) => {
                     for (expr, field) in projection.expr.iter().zip(projection.schema.fields()) {
-                        match expr.clone().unalias_nested().data {
+                        match unaliased(expr) {
                             Expr::Literal(..) => drop(equal.constant.insert(field.name().clone())),
-                            Expr::Column(column) => renamed.push((column.name, field.name().clone())),
+                            Expr::Column(column) => renamed.push((&column.name, field.name())),
                             _ => {}
                         }
                     }
@@ -104,8 +104,8 @@ impl Equal {
         })?;
         // Those below were found last.
         for (from, to) in renamed.into_iter().rev() {
-            if equal.constant.contains(&from) {
-                equal.constant.insert(to);
+            if equal.constant.contains(from) {
+                equal.constant.insert(to.clone());
             }
         }
         Ok(equal)
@@ -129,6 +129,13 @@ impl Equal {
 
     fn has(&self, column: &Column) -> bool {
         self.all || self.constant.contains(&column.name)
+    }
+}
+
+fn unaliased(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Alias(alias) => unaliased(&alias.expr),
+        expr => expr,
     }
 }
 

@@ -395,15 +395,22 @@ fn one_has(lists: &ListArray, item: &ArrayRef) -> Result<ArrayRef> {
     if items.is_empty() {
         return Ok(Arc::new(BooleanArray::from(vec![false; item.len()])));
     }
-    let converter = RowConverter::new(vec![SortField::new(items.data_type().clone())])?;
-    let (known, asked) =
-        (converter.convert_columns(&[Arc::clone(&items)])?, converter.convert_columns(&[Arc::clone(&item)])?);
-    let known: HashSet<Row> = (0..items.len()).filter(|at| items.is_valid(*at)).map(|at| known.row(at)).collect();
     let otherwise = (items.null_count() == 0).then_some(false);
+    let found = found_among(&items, &item)?;
     let of_row = |row| match item.is_valid(row) {
-        true if known.contains(&asked.row(row)) => Some(true),
+        true if found[row] => Some(true),
         true => otherwise,
         false => None,
     };
     Ok(Arc::new((0..item.len()).map(of_row).collect::<BooleanArray>()))
+}
+
+/// Which values are among items of the same type, by hash; both as they are compared. A NULL is
+/// not.
+pub(super) fn found_among(items: &ArrayRef, values: &ArrayRef) -> Result<Vec<bool>> {
+    let converter = RowConverter::new(vec![SortField::new(items.data_type().clone())])?;
+    let (known, asked) =
+        (converter.convert_columns(&[Arc::clone(items)])?, converter.convert_columns(&[Arc::clone(values)])?);
+    let known: HashSet<Row> = (0..items.len()).filter(|at| items.is_valid(*at)).map(|at| known.row(at)).collect();
+    Ok((0..values.len()).map(|at| values.is_valid(at) && known.contains(&asked.row(at))).collect())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt32Array, make_comparator, new_empty_array};
-use arrow::compute::{SortOptions, cast, concat, filter, is_not_null, sort_to_indices, take};
+use arrow::compute::{SortOptions, cast, concat, sort_to_indices, take};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -136,13 +136,15 @@ fn of_state(value: &DataType) -> DataType {
     }
 }
 
-/// The same values in memory of their own: those of a group are a slice of a batch, and would keep
-/// all of it.
+/// The values but NULLs, in memory of their own: those of a group are a slice of a batch, and would
+/// keep all of it.
 fn copied(values: &ArrayRef) -> Result<ArrayRef> {
+    let valid: UInt32Array = (0..values.len()).filter(|at| values.is_valid(*at)).map(|at| at as u32).collect();
+    let values = take(values, &valid, None)?;
     Ok(match values.data_type() {
         DataType::Utf8View => Arc::new(values.as_string_view().gc()),
         DataType::BinaryView => Arc::new(values.as_binary_view().gc()),
-        _ => take(values, &(0..values.len() as u32).collect::<UInt32Array>(), None)?,
+        _ => values,
     })
 }
 
@@ -170,12 +172,9 @@ impl Collected {
         if self.value_type == DataType::Null {
             return Ok(());
         }
-        let values = match values.null_count() {
-            0 => Arc::clone(values),
-            _ => filter(values, &is_not_null(values)?)?,
-        };
+        let values = copied(values)?;
         if !values.is_empty() {
-            self.values.push(copied(&values)?);
+            self.values.push(values);
         }
         Ok(())
     }

@@ -1,15 +1,14 @@
 //! `(a, b) OVERLAPS (c, d)`: whether two spans of time have a moment in common. A span's end may be
 //! an interval behind its start. And `a && b`: whether two arrays have an item in common.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, make_comparator};
 use arrow::compute::SortOptions;
 use arrow::datatypes::DataType;
-use arrow::row::{Row, RowConverter, SortField};
 use datafusion::common::Result;
 
+use super::array_items::found_among;
 use super::common_type::common_type;
 use super::interval_math::{date_range, intervals, moved};
 use super::keys;
@@ -17,7 +16,7 @@ use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function, immutable, stable};
 use crate::carried::Stop;
 
-/// Pairs of items that are compared one by one.
+/// Pairs of items that are compared one by one; more are looked up by hash.
 const COMPARED_MAX: usize = 4096;
 
 pub(super) static FUNCTIONS: [Function; 2] =
@@ -53,22 +52,13 @@ fn run_of_arrays(call: &Call) -> Result<ArrayRef> {
         let (left, right) = (keys::of_array(&left.value(row))?, keys::of_array(&right.value(row))?);
         stop.check()?;
         if left.len().saturating_mul(right.len()) > COMPARED_MAX {
-            return have_common_items(&left, &right);
+            return Ok(found_among(&left, &right)?.contains(&true));
         }
         let compare = make_comparator(&left, &right, SortOptions::default())?;
         let equal = |a: usize| (0..right.len()).any(|b| right.is_valid(b) && compare(a, b).is_eq());
         Ok((0..left.len()).any(|a| left.is_valid(a) && equal(a)))
     })?;
     Ok(Arc::new(overlaps))
-}
-
-/// The same of long arrays, by hash.
-fn have_common_items(left: &ArrayRef, right: &ArrayRef) -> Result<bool> {
-    let converter = RowConverter::new(vec![SortField::new(left.data_type().clone())])?;
-    let (known, asked) =
-        (converter.convert_columns(&[Arc::clone(left)])?, converter.convert_columns(&[Arc::clone(right)])?);
-    let known: HashSet<Row> = (0..left.len()).filter(|at| left.is_valid(*at)).map(|at| known.row(at)).collect();
-    Ok((0..right.len()).any(|at| right.is_valid(at) && known.contains(&asked.row(at))))
 }
 
 fn returns(arguments: &Arguments) -> Result<DataType> {

@@ -6,7 +6,7 @@ use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Expr, SortExpr, WindowFrame, WindowFrameBound, WindowFrameUnits};
 
 use super::error::{SqlState, fail};
-use super::interval_math::NANOS_PER_MICRO;
+use super::keys;
 use super::kind::{Kind, interval};
 use super::resolution::Resolver;
 
@@ -60,9 +60,7 @@ fn span(text: &str, kind: Kind, resolver: &Resolver) -> Result<ScalarValue> {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, "an offset of a frame that is no constant is not supported");
     };
     let ScalarValue::IntervalMonthDayNano(Some(offset)) = value else { return Ok(value) };
-    let days = i128::from(offset.months) * 30 + i128::from(offset.days);
-    let micros = days * 86_400_000_000 + i128::from(offset.nanoseconds / NANOS_PER_MICRO);
-    if micros < 0 {
+    if keys::length(offset) < 0 {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, "a negative offset of a frame is not supported");
     }
     // Moments are added to as clocks in Greenwich show them: elsewhere months begin at other hours,

@@ -43,26 +43,31 @@ pub(crate) async fn query(
 
 /// Refuses the plan of a query without FROM that no row could be traced through, if there were one.
 pub(crate) fn refuse_without_rows(plan: &LogicalPlan, words: &str) -> Result<()> {
-    let mut node = plan;
-    let with = loop {
-        node = match node {
-            LogicalPlan::Projection(projection) => &projection.input,
-            LogicalPlan::Filter(filter) => &filter.input,
-            LogicalPlan::Sort(sort) => &sort.input,
-            LogicalPlan::Limit(limit) => &limit.input,
-            LogicalPlan::SubqueryAlias(alias) => &alias.input,
-            LogicalPlan::Aggregate(_) => break "aggregate functions",
-            LogicalPlan::Window(_) => break "window functions",
-            // A series is read as a table.
-            LogicalPlan::Unnest(_) | LogicalPlan::TableScan(_) => break "set-returning functions in the target list",
-            _ => return Ok(()),
-        };
+    let with = match source_of(plan) {
+        LogicalPlan::Aggregate(_) => "aggregate functions",
+        LogicalPlan::Window(_) => "window functions",
+        // A series is read as a table.
+        LogicalPlan::Unnest(_) | LogicalPlan::TableScan(_) => "set-returning functions in the target list",
+        _ => return Ok(()),
     };
     Err(RowLocks::not_allowed(words, with))
 }
 
 /// The id of the table whose rows a plan gives: each of them at most once.
 pub(crate) fn table_of(plan: &LogicalPlan, locks: &RowLocks) -> Result<u64> {
+    match source_of(plan) {
+        LogicalPlan::TableScan(scan) => {
+            let provider = source_as_provider(&scan.source).map_err(from_datafusion)?;
+            let table = provider.downcast_ref::<EntityTable>().map(|table| table.table().id);
+            table.ok_or_else(|| locks.untraceable("a relation of the catalog"))
+        }
+        LogicalPlan::Window(_) => Err(locks.untraceable("queries with window functions")),
+        _ => Err(locks.untraceable("queries that make other rows of them")),
+    }
+}
+
+/// Where the rows of a plan come from, below what gives each of them at most once.
+fn source_of(plan: &LogicalPlan) -> &LogicalPlan {
     let mut node = plan;
     loop {
         node = match node {
@@ -71,13 +76,7 @@ pub(crate) fn table_of(plan: &LogicalPlan, locks: &RowLocks) -> Result<u64> {
             LogicalPlan::Sort(sort) => &sort.input,
             LogicalPlan::Limit(limit) => &limit.input,
             LogicalPlan::SubqueryAlias(alias) => &alias.input,
-            LogicalPlan::TableScan(scan) => {
-                let provider = source_as_provider(&scan.source).map_err(from_datafusion)?;
-                let table = provider.downcast_ref::<EntityTable>().map(|table| table.table().id);
-                return table.ok_or_else(|| locks.untraceable("a relation of the catalog"));
-            }
-            LogicalPlan::Window(_) => return Err(locks.untraceable("queries with window functions")),
-            _ => return Err(locks.untraceable("queries that make other rows of them")),
+            node => return node,
         };
     }
 }

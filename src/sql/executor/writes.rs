@@ -34,7 +34,7 @@ pub(crate) struct Ran {
     /// What they are computed from, where that takes the Timestamp of the commit.
     pub returning: Option<Box<Returning>>,
     /// What the operations take.
-    pub memory: Option<WriteMemory>,
+    pub memory: WriteMemory,
 }
 
 /// What the rows of RETURNING are computed from.
@@ -63,16 +63,17 @@ impl Executor {
         prepared: &Arc<Prepared>,
         values: &Arc<[SqlValue]>,
         write_set: Option<&SharedWriteSet>,
-        budget: MemoryBudget,
+        mut budget: MemoryBudget,
     ) -> Result<Ran> {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let write_set = write_set.cloned();
         let signals = Arc::clone(&context.signals);
         let run = async move {
             let is_transaction = write_set.is_none();
-            let (write, result) = executor.operations(&context, &prepared, &values, is_transaction, budget).await?;
+            let (write, result) =
+                executor.operations(&context, &prepared, &values, is_transaction, &mut budget).await?;
             let answer = executor.returned(&context, &prepared, &write, &result.returned, &values).await?;
-            let WriteResult { count, mut operations, returned, memory, .. } = result;
+            let WriteResult { count, mut operations, returned, .. } = result;
             if let Some(write_set) = write_set {
                 let operations = std::mem::take(&mut operations);
                 write_set.add(&write.target.snapshot, operations, context.now, &context.signals)?;
@@ -80,7 +81,7 @@ impl Executor {
             let table = Arc::clone(write.target.table());
             let recomputes = returned.are_written && !operations.is_empty() && returns_timestamp(&write);
             let returning = recomputes.then(|| Box::new(Returning { context, write, returned }));
-            Ok(Ran { table, count, operations, answer, returning, memory })
+            Ok(Ran { table, count, operations, answer, returning, memory: budget.into_memory() })
         };
         self.compiler.compute().run(&signals, run).await
     }
@@ -91,7 +92,7 @@ impl Executor {
         prepared: &Prepared,
         values: &[SqlValue],
         is_transaction: bool,
-        budget: MemoryBudget,
+        budget: &mut MemoryBudget,
     ) -> Result<(Write, WriteResult)> {
         let written = prepared.statement.request.statement()?;
         let planner = self.compiler.planner(context);

@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 
-use super::memory_budget::WriteMemory;
 use super::returning::Returned;
 use rowkey_model::{DateTime, Key};
 use rowkey_storage::{Change, Condition, Operation, Properties};
@@ -21,8 +20,6 @@ pub(crate) struct WriteResult {
     /// Keys of the entities for which ON CONFLICT skipped a row.
     pub skipped: Vec<Key>,
     pub returned: Returned,
-    /// What the operations take.
-    pub memory: Option<WriteMemory>,
 }
 
 /// Inserts an entity; the commit finds out whether its key exists.

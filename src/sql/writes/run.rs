@@ -56,12 +56,7 @@ pub(crate) struct WriteRunner<'a> {
 
 impl WriteRunner<'_> {
     /// The operations that the statement comes to. Nothing is written yet.
-    pub(crate) async fn run(&self, write: &Write, mut budget: MemoryBudget) -> Result<WriteResult> {
-        let result = self.run_counted(write, &mut budget).await?;
-        Ok(WriteResult { memory: Some(budget.into_memory()), ..result })
-    }
-
-    async fn run_counted(&self, write: &Write, budget: &mut MemoryBudget) -> Result<WriteResult> {
+    pub(crate) async fn run(&self, write: &Write, budget: &mut MemoryBudget) -> Result<WriteResult> {
         match &write.action {
             Action::Insert { columns, source, conflict } => {
                 let proposed = match source {

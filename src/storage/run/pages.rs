@@ -72,6 +72,9 @@ impl RunFiles {
             let (files, open, range) = (Arc::clone(&files), Arc::clone(&of_pages), range.clone());
             async move { files.rows_of_page(&open, place, rows, &range).await }
         });
+        if rest.is_empty() {
+            return pages.boxed();
+        }
         let open = Arc::clone(open);
         let rest = stream::once(async move { open.read(rest, Columns::All, batch_rows) }).try_flatten();
         pages.chain(rest).boxed()

@@ -92,7 +92,7 @@ impl Executor {
                 write_set.add(&target.snapshot, std::mem::take(&mut operations), now, &of_work)?;
             }
             let table = Arc::clone(target.table());
-            Ok(Ran { table, count, operations, answer: None, returning: None, memory: Some(memory) })
+            Ok(Ran { table, count, operations, answer: None, returning: None, memory })
         };
         self.compiler.compute().run(&signals, ran).await
     }

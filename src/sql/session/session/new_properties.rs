@@ -72,7 +72,7 @@ impl Session {
         let Ran { count, operations, mut answer, returning, memory, .. } = ran;
         let signals = self.registration.signals();
         let committed =
-            commit::commit_definitions(&self.compiler, definitions, operations, None, memory, signals).await?;
+            commit::commit_definitions(&self.compiler, definitions, operations, None, Some(memory), signals).await?;
         if let Some(returning) = returning {
             let timestamp = committed.timestamp;
             answer = self.executor.returning(*returning, prepared, timestamp, parameters).await?;

@@ -68,7 +68,8 @@ impl Session {
         let Some(write_set) = self.transaction.write_set() else { return Ok((Vec::new(), Vec::new(), None)) };
         let seen = self.transaction.first_snapshot();
         let has_row_locks = write_set.lock().has_row_locks();
-        if self.transaction.held_bytes() <= WRITTEN_HERE_BYTES_MAX && !has_row_locks {
+        let held_bytes = self.transaction.held_bytes();
+        if held_bytes <= WRITTEN_HERE_BYTES_MAX && !has_row_locks {
             let (operations, planned) = operations_of(write_set, seen);
             return Ok((operations, planned, None));
         }
@@ -76,7 +77,6 @@ impl Session {
         let (files, signals) = (Arc::clone(self.compiler.store().files()), self.registration.signals().of_statement());
         let of_work = Arc::clone(&signals);
         let mut memory = WriteMemory::of(self.compiler.memory_pool());
-        let held_bytes = self.transaction.held_bytes();
         let written = async move {
             // The operations, and what of them is encoded for the log and the delta.
             memory.resize(held_bytes * 2)?;
@@ -261,7 +261,7 @@ impl Session {
             if !operations.is_empty() {
                 let is_large = operations.len() >= LARGE_OPERATIONS;
                 let planned = std::slice::from_ref(&table);
-                let commit = Commit { operations, hold: hold.as_ref(), planned, memory };
+                let commit = Commit { operations, hold: hold.as_ref(), planned, memory: Some(memory) };
                 let committed = match commit::commit(&self.compiler, commit, self.registration.signals()).await {
                     // What it has read is out of date: it runs again.
                     Err(error)
@@ -317,7 +317,7 @@ impl Session {
         let ran = self.executor.finish_copy(copy, now, signals, write_set).await?;
         let Ran { table, count, operations, memory, .. } = ran;
         if !operations.is_empty() {
-            let commit = Commit { operations, hold: None, planned: std::slice::from_ref(&table), memory };
+            let commit = Commit { operations, hold: None, planned: std::slice::from_ref(&table), memory: Some(memory) };
             commit::commit(&self.compiler, commit, signals).await?;
         }
         Ok(format!("COPY {count}"))
