@@ -14,8 +14,10 @@ use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
 };
+use datafusion::physical_expr::expressions::Literal;
 
 use super::error::{SqlState, fail};
+use super::groups::{Joined, OrderedGroups};
 use super::value_budget::{ValueBudget, too_long};
 
 /// How often what is collected is in memory where it is spilled: itself, a copy without what is not
@@ -51,6 +53,19 @@ impl Collecting {
 
     fn over(&self, inner: Arc<AggregateUDF>) -> Self {
         Self { inner, collected: self.collected }
+    }
+
+    fn orders_groups(&self, args: &AccumulatorArgs) -> bool {
+        let has_delimiter = self.collected == Collected::List || self.joined(args).is_some();
+        has_delimiter && OrderedGroups::supports(args)
+    }
+
+    /// How texts are joined, if what is between them is a constant.
+    fn joined(&self, args: &AccumulatorArgs) -> Option<Joined> {
+        let Collected::Text { bytes_max } = self.collected else { return None };
+        let delimiter = args.exprs.get(1)?.downcast_ref::<Literal>()?.value();
+        let delimiter = delimiter.try_as_str()?.unwrap_or_default().to_owned();
+        Some(Joined { delimiter, bytes_max })
     }
 
     fn accumulator_of(&self, inner: Box<dyn Accumulator>, counts_views_only: bool) -> Box<dyn Accumulator> {
@@ -152,10 +167,14 @@ impl AggregateUDFImpl for Collecting {
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        self.inner.groups_accumulator_supported(args)
+        self.orders_groups(&args) || self.inner.groups_accumulator_supported(args)
     }
 
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        if self.orders_groups(&args) {
+            let inner = Box::new(OrderedGroups::new(&args, self.joined(&args))?);
+            return Ok(Box::new(CollectingGroups { inner, counts: true, as_text: false, shown_bytes: 0 }));
+        }
         let counts = self.collected == Collected::List && counts_views_only(&args);
         let as_text = self.collected != Collected::List;
         let inner = self.inner.create_groups_accumulator(args)?;

@@ -11,6 +11,7 @@ use datafusion::prelude::SessionConfig;
 
 use super::analyzer::{ObjectNames, PostgresTypes};
 use super::collecting::Collecting;
+use super::groups::DistinctCount;
 use super::in_place::register_in_place;
 use super::min_max::MinMax;
 use super::ordered_set::OrderedSet;
@@ -96,6 +97,8 @@ pub(super) fn register_fusing(
         let inner = FunctionRegistry::udaf(&state, name)?;
         state.register_udaf(Arc::new(MinMax::over(inner)))?;
     }
+    let inner = FunctionRegistry::udaf(&state, "count")?;
+    state.register_udaf(Arc::new(DistinctCount::over(inner)))?;
     let inner = FunctionRegistry::udaf(&state, "array_agg")?;
     state.register_udaf(Arc::new(Collecting::list(inner)))?;
     let inner = FunctionRegistry::udaf(&state, "string_agg")?;
