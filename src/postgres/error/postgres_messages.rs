@@ -78,6 +78,10 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
             false => undefined(&found[1], ""),
         }),
         wording(r"[Tt]able function '([^']+)' not found", |found| undefined(&found[1], "")),
+        wording(r"Field (\S+) not found in struct", |found| {
+            let message = format!("could not identify column \"{}\" in record data type", &found[1]);
+            Error::new(SqlState::UNDEFINED_COLUMN, message)
+        }),
         wording(r"No function matches the given name and argument types '(\w+)\(([^']*)\)'", |found| {
             undefined(&found[1], &found[2])
         }),

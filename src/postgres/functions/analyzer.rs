@@ -25,6 +25,7 @@ use super::deferred;
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
 use super::fused::{FusedExpression, is_condition};
+use super::grouping_terms;
 use super::json;
 use super::keys;
 use super::kind::{Kind, unknown_text};
@@ -93,6 +94,10 @@ impl PostgresTypes {
         }
         let plan = match plan {
             LogicalPlan::Values(values) => LogicalPlan::Values(without_coercion(values)?),
+            LogicalPlan::Aggregate(aggregate) => {
+                let resolve = |input| self.node(input, zone, limits);
+                LogicalPlan::Aggregate(grouping_terms::as_columns(aggregate, resolve)?)
+            }
             plan => plan,
         };
         let mut schema = merge_schema(&plan.inputs());

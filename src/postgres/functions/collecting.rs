@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, OffsetSizeTrait};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, FieldRef};
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
@@ -19,6 +19,7 @@ use datafusion::physical_expr::expressions::Literal;
 use super::error::{SqlState, fail};
 use super::groups::{Joined, OrderedGroups};
 use super::value_budget::{ValueBudget, too_long};
+use crate::types::{POSTGRES_TYPE, type_by_name};
 
 /// How often what is collected is in memory where it is spilled: itself, a copy without what is not
 /// shown, and the copy as it is written.
@@ -146,6 +147,20 @@ impl AggregateUDFImpl for Collecting {
             Collected::List => self.inner.return_type(types),
             Collected::Text { .. } => Ok(DataType::Utf8View),
         }
+    }
+
+    /// An array has the PostgreSQL type of its items: `varchar[]`.
+    fn return_field(&self, arguments: &[FieldRef]) -> Result<FieldRef> {
+        let types: Vec<_> = arguments.iter().map(|field| field.data_type().clone()).collect();
+        let field = Field::new(self.name(), self.return_type(&types)?, self.is_nullable());
+        let item = arguments.first().and_then(|field| field.metadata().get(POSTGRES_TYPE));
+        let array = item.map(|item| format!("_{item}")).filter(|array| type_by_name(array).is_some());
+        Ok(Arc::new(match array {
+            Some(array) if self.collected == Collected::List => {
+                field.with_metadata([(POSTGRES_TYPE.to_owned(), array)].into())
+            }
+            _ => field,
+        }))
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
@@ -360,7 +375,7 @@ impl GroupsAccumulator for CollectingGroups {
 #[cfg(test)]
 mod tests {
     use arrow::array::StringViewArray;
-    use arrow::datatypes::{Field, Schema};
+    use arrow::datatypes::Schema;
     use datafusion::functions_aggregate::array_agg::array_agg_udaf;
     use datafusion::functions_aggregate::string_agg::string_agg_udaf;
     use datafusion::physical_expr::aggregate::AggregateExprBuilder;

@@ -38,6 +38,7 @@ mod flat_unions;
 mod frames;
 mod fused;
 mod greatest_least;
+mod grouping_terms;
 mod groups;
 mod hashes;
 mod in_place;

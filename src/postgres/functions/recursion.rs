@@ -12,7 +12,9 @@ use datafusion::logical_expr::expr::Alias;
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, RecursiveQuery, TableScan, TableScanBuilder};
 
 use super::error::{SqlState, fail};
-use super::kind::Kind;
+use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
+use super::type_names::{NUMERIC_SCALE_DEFAULT, WRITTEN};
+use crate::type_modifiers::type_modifiers;
 
 /// The plan with tables of recursive terms that have the types of the first ones. `resolve` gives a
 /// plan its types.
@@ -40,29 +42,91 @@ fn retyped(
     resolve: &dyn Fn(LogicalPlan) -> Result<LogicalPlan>,
 ) -> Result<Transformed<LogicalPlan>> {
     let RecursiveQuery { name, static_term, recursive_term, is_distinct, schema } = query;
+    let modifiers = type_modifiers(&static_term);
     let first = resolve(static_term.as_ref().clone())?;
-    let narrower: Vec<_> = schema.fields().iter().zip(first.schema().fields()).map(narrowed).collect();
-    if narrower.iter().all(Option::is_none) {
+    let columns = schema.fields().iter().zip(first.schema().fields()).zip(modifiers);
+    let changes: Vec<_> = columns.map(Change::of).collect();
+    if changes.iter().all(|change| matches!(change, Change::None)) {
         let query = RecursiveQuery { name, static_term, recursive_term, is_distinct, schema };
         return Ok(Transformed::no(LogicalPlan::RecursiveQuery(query)));
     }
-    let term = without_widening(Arc::unwrap_or_clone(recursive_term), &narrower)?;
-    let term = term.transform_up_with_subqueries(|plan| match plan {
-        LogicalPlan::TableScan(scan) => narrow_table(scan, &name, &narrower),
-        plan => Ok(Transformed::yes(plan.recompute_schema()?)),
-    });
-    let query = RecursiveQuery::try_new(name.clone(), Arc::new(first), Arc::new(term.data()?), is_distinct)?;
+    let term = without_casts(Arc::unwrap_or_clone(recursive_term), &name, &changes)?;
+    let with_types = |types: &[Option<DataType>]| {
+        let term = term.clone().transform_up_with_subqueries(|plan| match plan {
+            LogicalPlan::TableScan(scan) => narrow_table(scan, &name, types),
+            plan => Ok(Transformed::yes(plan.recompute_schema()?)),
+        });
+        term.data()
+    };
+    let mut types: Vec<_> = changes.iter().map(Change::wanted).collect();
+    let mut typed = with_types(&types)?;
+    if changes.iter().any(|change| matches!(change, Change::Widened(_))) {
+        let resolved = resolve(typed.clone())?;
+        for (wanted, found) in types.iter_mut().zip(resolved.schema().fields()) {
+            if let Some(wanted) = wanted.as_mut().filter(|wanted| scale(wanted) < scale(found.data_type())) {
+                *wanted = with_scale(wanted, NUMERIC_SCALE_DEFAULT);
+            }
+        }
+        typed = with_types(&types)?;
+    }
+    let query = RecursiveQuery::try_new(name.clone(), Arc::new(first), Arc::new(typed), is_distinct)?;
     Ok(Transformed::yes(LogicalPlan::RecursiveQuery(query)))
 }
 
-/// The type of a column that was read as one of bigints, and is one of integers.
-fn narrowed((read, found): (&Arc<Field>, &Arc<Field>)) -> Option<DataType> {
-    let is_narrower = |read: &DataType, found: &DataType| *read == DataType::Int64 && *found == DataType::Int32;
-    let narrower = match (read.data_type(), found.data_type()) {
-        (DataType::List(read), DataType::List(found)) => is_narrower(read.data_type(), found.data_type()),
-        (read, found) => is_narrower(read, found),
-    };
-    narrower.then(|| found.data_type().clone())
+/// What a column's type becomes.
+enum Change {
+    None,
+    /// It was read as one of bigints, and is one of integers.
+    Narrowed(DataType),
+    /// Of numerics whose digits nobody says: those of its first rows are not those of all.
+    Widened(DataType),
+    /// A numeric whose digits the statement says.
+    Kept(DataType),
+}
+
+impl Change {
+    fn of(((read, found), modifier): ((&Arc<Field>, &Arc<Field>), i32)) -> Self {
+        let is_narrower = |read: &DataType, found: &DataType| *read == DataType::Int64 && *found == DataType::Int32;
+        match (read.data_type(), found.data_type()) {
+            (DataType::Decimal128(..), found @ DataType::Decimal128(..)) if modifier >= 0 => Self::Kept(found.clone()),
+            (_, found) if scale(found).is_some() => Self::Widened(found.clone()),
+            (DataType::List(read), list @ DataType::List(found))
+                if is_narrower(read.data_type(), found.data_type()) =>
+            {
+                Self::Narrowed(list.clone())
+            }
+            (read, found) if is_narrower(read, found) => Self::Narrowed(found.clone()),
+            _ => Self::None,
+        }
+    }
+
+    fn wanted(&self) -> Option<DataType> {
+        match self {
+            Self::None | Self::Kept(_) => None,
+            Self::Narrowed(data_type) => Some(data_type.clone()),
+            Self::Widened(data_type) => Some(with_scale(data_type, scale(data_type).unwrap_or_default())),
+        }
+    }
+}
+
+/// The scale of numerics, or of arrays of them.
+fn scale(data_type: &DataType) -> Option<i8> {
+    match data_type {
+        DataType::List(item) => scale(item.data_type()),
+        DataType::Decimal128(_, scale) | DataType::Decimal256(_, scale) => Some(*scale),
+        _ => None,
+    }
+}
+
+/// The same with all digits that there are, so many of them behind the point.
+fn with_scale(data_type: &DataType, scale: i8) -> DataType {
+    match data_type {
+        DataType::List(item) => {
+            let item = item.as_ref().clone().with_data_type(with_scale(item.data_type(), scale));
+            DataType::List(Arc::new(item))
+        }
+        _ => DataType::Decimal128(NUMERIC_DIGITS_MAX, scale),
+    }
 }
 
 /// The table of the working rows, with narrower columns.
@@ -87,35 +151,58 @@ fn narrow_table(scan: TableScan, name: &str, narrower: &[Option<DataType>]) -> R
     Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
 }
 
-/// Without the casts to bigint that DataFusion has put on the columns of the recursive term.
-fn without_widening(term: LogicalPlan, narrower: &[Option<DataType>]) -> Result<LogicalPlan> {
+/// The recursive term without the casts that DataFusion has put on its columns.
+///
+/// # Errors
+/// One is of a numeric that has the digits of the first term's type and needs others.
+fn without_casts(term: LogicalPlan, name: &str, changes: &[Change]) -> Result<LogicalPlan> {
     let LogicalPlan::Projection(Projection { expr, input, .. }) = term else { return Ok(term) };
-    let exprs = expr.into_iter().enumerate().map(|(place, expr)| match narrower.get(place) {
-        Some(Some(_)) => uncast(expr),
-        _ => expr,
+    let exprs = expr.into_iter().enumerate().map(|(at, expr)| match changes.get(at) {
+        None | Some(Change::None) => Ok(expr),
+        Some(Change::Kept(data_type)) => match uncast(expr.clone()) {
+            uncast if uncast == expr => Ok(expr),
+            _ => {
+                let first = type_name(data_type);
+                let message = format!(
+                    "recursive query \"{name}\" column {} has type {first} in non-recursive term but type numeric overall",
+                    at + 1
+                );
+                fail(SqlState::DATATYPE_MISMATCH, message)
+            }
+        },
+        Some(_) => Ok(uncast(expr)),
     });
-    Ok(LogicalPlan::Projection(Projection::try_new(exprs.collect(), input)?))
+    let exprs = exprs.collect::<Result<Vec<_>>>()?;
+    Ok(LogicalPlan::Projection(Projection::try_new(exprs, input)?))
+}
+
+fn type_name(data_type: &DataType) -> String {
+    match decimal_of(data_type) {
+        Some((precision, scale)) => format!("numeric({precision},{scale})"),
+        None => Kind::of(data_type).name().to_owned(),
+    }
 }
 
 fn uncast(expr: Expr) -> Expr {
     let name = expr.schema_name().to_string();
     match expr {
-        Expr::Cast(cast) if is_widening(&cast) => cast.expr.alias(name),
+        Expr::Cast(cast) if is_implicit(&cast) => cast.expr.alias(name),
         Expr::Alias(alias) => match *alias.expr {
-            Expr::Cast(cast) if is_widening(&cast) => Expr::Alias(Alias { expr: cast.expr, ..alias }),
+            Expr::Cast(cast) if is_implicit(&cast) => Expr::Alias(Alias { expr: cast.expr, ..alias }),
             other => Expr::Alias(Alias { expr: Box::new(other), ..alias }),
         },
         other => other,
     }
 }
 
-/// Whether a cast makes bigints, or lists of them, of no type that a statement has named.
-fn is_widening(cast: &Cast) -> bool {
+/// Whether a cast makes bigints, or lists of them, or numerics, of no type that a statement has
+/// named.
+fn is_implicit(cast: &Cast) -> bool {
     let is_wide = match cast.field.data_type() {
-        DataType::List(item) => *item.data_type() == DataType::Int64,
-        other => *other == DataType::Int64,
+        DataType::List(item) => *item.data_type() == DataType::Int64 || scale(item.data_type()).is_some(),
+        other => *other == DataType::Int64 || scale(other).is_some(),
     };
-    is_wide && cast.field.metadata().is_empty()
+    is_wide && cast.field.name() != WRITTEN && cast.field.metadata().is_empty()
 }
 
 /// Both terms have the types of the first.

@@ -23,6 +23,9 @@ pub(super) const INTERVAL_FIELDS: &str = "postgres_interval_fields";
 pub(super) const ANY_NUMERIC: &str = "numeric";
 /// The scale where neither type nor literal has one.
 pub(super) const NUMERIC_SCALE_DEFAULT: i8 = 16;
+/// The name of the target of a cast to a numeric whose digits a statement says; DataFusion's own
+/// have none.
+pub(super) const WRITTEN: &str = "numeric";
 
 /// Types held as unsigned numbers.
 const OID_TYPES: [&str; 10] =
@@ -151,7 +154,7 @@ fn list_of(element: &Field) -> Result<Option<FieldRef>> {
     let item = element.clone().with_name("item");
     Ok(Some(Arc::new(match name {
         Some(name) => list(&format!("_{name}"), item),
-        None => Field::new("", DataType::List(Arc::new(item)), true),
+        None => Field::new(element.name(), DataType::List(Arc::new(item)), true),
     })))
 }
 
@@ -190,7 +193,7 @@ fn numeric(info: ExactNumberInfo) -> Result<Option<FieldRef>> {
     }
     match u8::try_from(precision) {
         Ok(precision) if precision <= NUMERIC_DIGITS_MAX => {
-            Ok(Some(Arc::new(Field::new("", DataType::Decimal128(precision, scale as i8), true))))
+            Ok(Some(Arc::new(Field::new(WRITTEN, DataType::Decimal128(precision, scale as i8), true))))
         }
         _ => fail(
             SqlState::FEATURE_NOT_SUPPORTED,
