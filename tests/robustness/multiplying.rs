@@ -41,6 +41,29 @@ fn what_multiplies_is_bounded_before_it_is_made() {
              (select jsonb_agg(g) b from generate_series(1, 100000) g) y, generate_series(1, 20)) t",
             "20",
         ),
+        // Each input has a sort of its own, with memory of its own.
+        (
+            &format!(
+                "select last from ({}) t order by last desc limit 1",
+                vec!["select * from people"; 150].join(" union all ")
+            ),
+            "name9999",
+        ),
+        (
+            &format!(
+                "select count(*) from (select last, row_number() over (order by last || rowkey) from ({}) t) t",
+                vec!["select * from people"; 30].join(" union all ")
+            ),
+            "600000",
+        ),
+        // Lists of expressions are not searched one below the other.
+        (
+            &format!(
+                "select count(*) from people where age in ({})",
+                (0..3000).map(|n| format!("age * {n} + 1")).collect::<Vec<_>>().join(", ")
+            ),
+            "400",
+        ),
         // The values of many groups.
         ("select count(m) from (select mode() within group (order by last) m from people group by rowkey) t", "20000"),
         (

@@ -21,6 +21,7 @@ mod row_bytes;
 mod signals;
 mod small_batches;
 mod token;
+mod unions;
 
 pub use crate::carried::Stop;
 pub use growth::makes_large_values;

@@ -32,6 +32,7 @@ use super::repartition::{LISTS_DIVISOR, repartitioned};
 use super::row_bytes::is_copied;
 use super::small_batches::{Gathered, gathering, with_small_batches};
 use super::token::CancellationToken;
+use super::unions::in_turn;
 
 /// Rows that an aggregate makes of a batch by its grouping sets, about.
 const SET_ROWS_MAX: usize = 65_536;
@@ -46,7 +47,7 @@ pub fn cancellable(
     token: &Arc<CancellationToken>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let mut gathered_max = rows_max.unwrap_or(usize::MAX);
-    let plan = plan.transform_up(|plan| {
+    let plan = in_turn(plan)?.transform_up(|plan| {
         let growth = Growth::of(plan.as_ref())?;
         gathered_max = gathered_max.min(growth.rows_gathered());
         let plan = match with_cancellable_expressions(&plan, token)? {

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use datafusion::logical_expr;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, Value, VisitorMut};
 
 use crate::syntax::visit_mut;
@@ -78,6 +79,22 @@ pub(super) fn joined(mut operands: Vec<Expr>, op: BinaryOperator) -> Expr {
         operands = halved;
     }
     operands.pop().unwrap_or(Expr::value(Value::Null))
+}
+
+/// The same for conditions that are planned already: whether any of them holds.
+pub(super) fn any_of(mut conditions: Vec<logical_expr::Expr>) -> Option<logical_expr::Expr> {
+    while conditions.len() > 1 {
+        let mut pairs = conditions.into_iter();
+        let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
+        while let Some(left) = pairs.next() {
+            halved.push(match pairs.next() {
+                Some(right) => left.or(right),
+                None => left,
+            });
+        }
+        conditions = halved;
+    }
+    conditions.pop()
 }
 
 /// A binary operation in parentheses.

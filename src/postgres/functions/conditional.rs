@@ -12,6 +12,8 @@ use datafusion::logical_expr::expr::{Case, InList};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{BinaryExpr, Cast, Expr, LogicalPlan, Operator, lit};
 
+use super::balanced::any_of;
+
 /// Deepest nesting of such operators, of which each level repeats those inside: deeper ones stay.
 const DEPTH_MAX: usize = 5;
 
@@ -153,7 +155,7 @@ fn case(mut members: Vec<Expr>, op: Operator, unknown: Unknown) -> Expr {
     // Where none decides, all were evaluated, and whether one is NULL may be asked again.
     let is_unknown = match unknown {
         Unknown::IsFalse => None,
-        Unknown::Matters => members.iter().map(|member| member.clone().is_null()).reduce(Expr::or),
+        Unknown::Matters => any_of(members.iter().map(|member| member.clone().is_null()).collect()),
     };
     let when = |when: Expr, then: Expr| (Box::new(when), Box::new(then));
     let decided = members.into_iter().map(|member| when(decides(member), lit(is_or)));

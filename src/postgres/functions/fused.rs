@@ -33,6 +33,7 @@ use super::cast::PostgresCast;
 use super::enlarging::ENLARGING;
 use super::scalar::Scalar;
 use super::strings::{FUSED, FUSED_CONSTANT_BYTES_MAX, constant_bytes};
+use crate::carried::Stop;
 
 /// Deeper parts of expressions are fused.
 pub(super) const DEPTH_MAX: usize = 16;
@@ -317,6 +318,7 @@ impl ScalarUDFImpl for FusedExpression {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        Stop::of(&args.config_options).check()?;
         let physical = self.physical(&args.config_options)?;
         let constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
         let rows = if constant { 1 } else { args.number_rows };

@@ -10,6 +10,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 
 use super::arithmetic;
 use super::array_literal;
+use super::balanced::any_of;
 use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, are_untyped, common_type, literal, unmatched};
 use super::decimal::Decimal;
@@ -389,7 +390,7 @@ impl Resolver<'_> {
         }
         let in_list = (!plain.is_empty()).then(|| Expr::InList(InList::new(Box::new(shared), plain, false)));
         let unknown = holds_null.then(|| Expr::Literal(ScalarValue::Boolean(None), None));
-        let any = in_list.into_iter().chain(apart).chain(unknown).reduce(Expr::or);
+        let any = any_of(in_list.into_iter().chain(apart).chain(unknown).collect());
         Ok(match any {
             Some(Expr::InList(list)) => Expr::InList(InList { negated, ..list }),
             Some(any) if negated => Expr::Not(Box::new(any)),

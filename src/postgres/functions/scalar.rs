@@ -366,8 +366,11 @@ pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
 }
 
 /// Runs a function: once where all arguments are constant, and over few rows at a time where arrays
-/// that are constant are to stand in every row.
+/// that are constant are to stand in every row. Nobody else asks between the calls of an expression
+/// whether the statement is to stop.
 pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
+    let stop = Stop::of(&args.config_options);
+    stop.check()?;
     let constant = function.volatility != Volatility::Volatile
         && args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
     let rows = if constant { 1 } else { args.number_rows };
@@ -393,7 +396,6 @@ pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Res
     };
     let rows_at_once = budget.batch_bytes() / repeated_bytes(function, args).max(1);
     if rows > rows_at_once.max(1) {
-        let stop = Stop::of(&args.config_options);
         let mut parts = Vec::new();
         for from in (0..rows).step_by(rows_at_once.max(1)) {
             stop.check()?;

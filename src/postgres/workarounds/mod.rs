@@ -19,6 +19,7 @@ use datafusion::execution::context::SessionState;
 
 use crate::rules::Rules;
 pub(crate) use schemas_above_joins::recomputed;
+pub(crate) use spilling_sorts::HEAP_ROWS_MAX;
 
 /// The workaround of one fault.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use crate::rules::Rules;
 
 /// Most rows of a heap: some megabytes of ordinary ones.
-const HEAP_ROWS_MAX: usize = 20_000;
+pub(crate) const HEAP_ROWS_MAX: usize = 20_000;
 
 /// Once limits are where they belong, and before the filters that heaps have for the rows below
 /// them are pushed down.
