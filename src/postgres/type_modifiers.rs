@@ -4,8 +4,7 @@
 use arrow::datatypes::DataType;
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan};
 
-use crate::functions::TYPE_LENGTH;
-use crate::types::POSTGRES_TYPE;
+use crate::types::{POSTGRES_TYPE, TYPE_LENGTH};
 
 /// What PostgreSQL adds to lengths, and to precisions of numerics: its header.
 const HEADER: i32 = 4;

@@ -103,7 +103,6 @@ pub(crate) use resolution::is_comparison;
 pub use row_in::RowIn;
 pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;
-pub(crate) use type_names::TYPE_LENGTH;
 pub use undefined::with_undefined;
 pub(crate) use value_budget::is_batch_too_large;
 pub use value_budget::{ValueBudget, batch_bytes};

@@ -1,4 +1,4 @@
-//! `count(DISTINCT x)` of many groups, of values that DataFusion has accumulators for one group for.
+//! `count(DISTINCT x)` of many groups, of values that DataFusion counts for one group only.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
