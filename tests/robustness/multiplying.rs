@@ -64,6 +64,10 @@ fn what_multiplies_is_bounded_before_it_is_made() {
             ),
             "400",
         ),
+        // A long constant beside a column stands in no row but those that are worked on.
+        ("select sum(length(left(repeat('a', 3000000), age))) from people", "490000"),
+        ("select count(overlay(repeat('a', 30000) placing 'x' from age + 1)) from people", "20000"),
+        ("select sum(length(upper(substr(repeat('a', 300000), 299900 + age)))) from people", "1530000"),
         // The values of many groups.
         ("select count(m) from (select mode() within group (order by last) m from people group by rowkey) t", "20000"),
         (

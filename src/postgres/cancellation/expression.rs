@@ -8,29 +8,38 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, FieldRef, Schema};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
-use datafusion::logical_expr::ColumnarValue;
+use datafusion::logical_expr::{ColumnarValue, Operator};
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::BinaryExpr;
 
 use super::token::CancellationToken;
+use crate::carried::Stop;
 use crate::functions::is_batch_too_large;
+
+/// Nodes of a condition whose evaluation takes little time.
+const SMALL_NODES_MAX: usize = 100;
 
 /// Evaluates as its inner expression; an error once the statement is cancelled.
 #[derive(Debug)]
 pub(super) struct CancellableExpr {
     inner: Arc<dyn PhysicalExpr>,
-    token: Arc<CancellationToken>,
+    stop: Stop,
     /// Its own values are small, whatever they are made of.
     is_condition: bool,
 }
 
 impl CancellableExpr {
     pub(super) fn wrap(inner: &Arc<dyn PhysicalExpr>, token: &Arc<CancellationToken>) -> Arc<dyn PhysicalExpr> {
-        Arc::new(Self { inner: Arc::clone(inner), token: Arc::clone(token), is_condition: false })
+        let stop = Stop::asking(Arc::clone(token) as _);
+        Arc::new(Self { inner: Arc::clone(inner), stop, is_condition: false })
     }
 
     pub(super) fn condition(inner: &Arc<dyn PhysicalExpr>, token: &Arc<CancellationToken>) -> Arc<dyn PhysicalExpr> {
-        Arc::new(Self { inner: Arc::clone(inner), token: Arc::clone(token), is_condition: true })
+        let stop = Stop::asking(Arc::clone(token) as _);
+        Arc::new(Self { inner: Arc::clone(inner), stop, is_condition: true })
     }
 
     /// The values of one half of the rows, then those of the other.
@@ -42,6 +51,29 @@ impl CancellableExpr {
         let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
         Ok(ColumnarValue::Array(concat(&values)?))
     }
+}
+
+/// The filter of a scan, whose large conditions ask before each batch whether the statement is to
+/// stop: a file's rows are all tried, if none passes, before an operator is asked. The others stay
+/// as they are, since bounds of pages are compared with them.
+///
+/// # Errors
+/// None but DataFusion's own.
+pub fn checked_filter(filter: Arc<dyn PhysicalExpr>, options: &ConfigOptions) -> Result<Arc<dyn PhysicalExpr>> {
+    if let Some(both) = filter.downcast_ref::<BinaryExpr>().filter(|both| *both.op() == Operator::And) {
+        let left = checked_filter(Arc::clone(both.left()), options)?;
+        let right = checked_filter(Arc::clone(both.right()), options)?;
+        return filter.with_new_children(vec![left, right]);
+    }
+    let mut nodes = 0;
+    filter.apply(|_| {
+        nodes += 1;
+        Ok(if nodes > SMALL_NODES_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(match nodes > SMALL_NODES_MAX {
+        true => Arc::new(CancellableExpr { inner: filter, stop: Stop::of(options), is_condition: false }),
+        false => filter,
+    })
 }
 
 impl PartialEq for CancellableExpr {
@@ -78,7 +110,7 @@ impl PhysicalExpr for CancellableExpr {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        self.token.check()?;
+        self.stop.check()?;
         match self.inner.evaluate(batch) {
             Err(error) if self.is_condition && batch.num_rows() > 1 && is_batch_too_large(&error) => {
                 self.evaluate_halves(batch)
@@ -94,7 +126,7 @@ impl PhysicalExpr for CancellableExpr {
     fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         match (children.pop(), children.is_empty()) {
             (Some(inner), true) => {
-                Ok(Arc::new(Self { inner, token: Arc::clone(&self.token), is_condition: self.is_condition }))
+                Ok(Arc::new(Self { inner, stop: self.stop.clone(), is_condition: self.is_condition }))
             }
             _ => internal_err!("a cancellable expression has one child"),
         }

@@ -1,33 +1,38 @@
-//! A call of a function with several arguments that may be large: each of them is evaluated, and
-//! counted, before the next one. The function alone would have all of them made first.
+//! A call of a function with arguments that may be large: each of them is evaluated, and counted in
+//! all rows, before the next one. The function alone would have all of them made first, and
+//! DataFusion's have a constant copied into every row.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::take;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion::physical_expr_common::physical_expr::is_volatile;
 
 use super::growth::Growth;
-use crate::functions::{ValueBudget, shown_bytes};
+use crate::functions::{ValueBudget, counts_values, shown_bytes};
 
 /// Evaluates as the call that it replaces.
 #[derive(Debug)]
 struct LargeArgumentsExpr {
     /// The arguments that may be large.
     large: Vec<Arc<dyn PhysicalExpr>>,
+    /// The values of those that are the same in all rows, once they are known.
+    constants: Vec<OnceLock<ArrayRef>>,
     /// The call, in which they are columns behind those of the input.
     call: Arc<dyn PhysicalExpr>,
     budget: ValueBudget,
 }
 
 /// The same expression over an input with so many columns, whose calls count their arguments where
-/// several may be large.
+/// several may be large, or where one may be and the function does not count.
 pub(super) fn with_counted_arguments(
     expr: Arc<dyn PhysicalExpr>,
     columns: usize,
@@ -48,23 +53,43 @@ pub(super) fn with_counted_arguments(
             args.push(Arc::new(Column::new("argument", columns + large.len())));
             large.push(Arc::clone(arg));
         }
-        if large.len() < 2 {
+        if large.is_empty() || large.len() == 1 && counts_values(call.fun()) {
             return Ok(Transformed::no(expr));
         }
         let call = expr.with_new_children(args)?;
-        Ok(Transformed::yes(Arc::new(LargeArgumentsExpr { large, call, budget }) as _))
+        let constants = large.iter().map(|_| OnceLock::new()).collect();
+        Ok(Transformed::yes(Arc::new(LargeArgumentsExpr { large, constants, call, budget }) as _))
     });
     counted.data()
 }
 
 impl LargeArgumentsExpr {
+    /// A value in so many rows, which show it together if it is a text.
+    fn repeated(&self, value: &ArrayRef, rows: usize, bytes: usize) -> Result<ArrayRef> {
+        let repeated_bytes = value.get_array_memory_size().saturating_mul(rows);
+        self.budget.rows(rows, bytes.saturating_add(repeated_bytes))?;
+        Ok(take(value, &UInt32Array::from(vec![0; rows]), None)?)
+    }
+
     /// The batch with the large arguments behind its columns.
     fn with_arguments(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
         let mut fields: Vec<FieldRef> = batch.schema_ref().fields().iter().cloned().collect();
-        let (mut columns, mut bytes) = (batch.columns().to_vec(), 0);
-        for large in &self.large {
-            let values = large.evaluate(batch)?.into_array(rows)?;
+        let (mut columns, mut bytes) = (batch.columns().to_vec(), 0_usize);
+        for (large, constant) in self.large.iter().zip(&self.constants) {
+            let values = match constant.get() {
+                Some(constant) => self.repeated(constant, rows, bytes)?,
+                None => match large.evaluate(batch)? {
+                    ColumnarValue::Scalar(value) => {
+                        let value = value.to_array()?;
+                        if !is_volatile(large) {
+                            constant.get_or_init(|| Arc::clone(&value));
+                        }
+                        self.repeated(&value, rows, bytes)?
+                    }
+                    values => values.into_array(rows)?,
+                },
+            };
             bytes += shown_bytes(&values);
             self.budget.rows(rows, bytes)?;
             fields.push(Arc::new(Field::new("argument", values.data_type().clone(), true)));
@@ -121,7 +146,8 @@ impl PhysicalExpr for LargeArgumentsExpr {
         if large.len() != self.large.len() {
             return internal_err!("a call has as many large arguments as before");
         }
-        Ok(Arc::new(Self { large, call: Arc::clone(&self.call), budget: self.budget }))
+        let constants = large.iter().map(|_| OnceLock::new()).collect();
+        Ok(Arc::new(Self { large, constants, call: Arc::clone(&self.call), budget: self.budget }))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -24,6 +24,7 @@ mod token;
 mod unions;
 
 pub use crate::carried::Stop;
+pub use expression::checked_filter;
 pub use growth::makes_large_values;
 pub use guard::StatementGuard;
 pub use plan::cancellable;

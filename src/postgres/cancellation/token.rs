@@ -12,6 +12,7 @@ use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream};
 use futures::Stream;
 
 use super::signals::Signals;
+use crate::carried::Interruptible;
 use rowkey_base::{Error, SqlState};
 
 /// Checked by every operator of a statement.
@@ -36,6 +37,12 @@ impl CancellationToken {
             self.signals.check()
         };
         stopped.map_err(|error| DataFusionError::External(Box::new(error)))
+    }
+}
+
+impl Interruptible for CancellationToken {
+    fn check(&self) -> datafusion::common::Result<()> {
+        self.check()
     }
 }
 

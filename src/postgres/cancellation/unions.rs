@@ -32,7 +32,11 @@ const MERGED_MAX: usize = 16;
 /// The plan with unions of more inputs that read these in turn, where no order of theirs is needed.
 pub(super) fn in_turn(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     match widest(&plan)? > INPUTS_AT_ONCE {
-        true => unordered(plan, false),
+        // Rows of several partitions come in no order.
+        true => {
+            let is_ordered = plan.output_partitioning().partition_count() == 1;
+            unordered(plan, is_ordered)
+        }
         false => Ok(plan),
     }
 }
@@ -78,12 +82,6 @@ fn unordered(plan: Arc<dyn ExecutionPlan>, is_ordered: bool) -> Result<Arc<dyn E
             None => sorted,
         });
     }
-    if let Some(sort) = plan.downcast_ref::<SortExec>()
-        && sort.fetch().is_none()
-        && !is_ordered
-    {
-        return unordered(Arc::clone(sort.input()), false);
-    }
     let relies_on_order = plan.is::<PartialSortExec>()
         || plan
             .downcast_ref::<AggregateExec>()
@@ -97,10 +95,15 @@ fn unordered(plan: Arc<dyn ExecutionPlan>, is_ordered: bool) -> Result<Arc<dyn E
     });
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     let plan = replace_children_if_necessary(plan, inputs)?;
-    Ok(match plan.is::<UnionExec>() && plan.children().len() > INPUTS_AT_ONCE && !is_ordered {
-        true => PassThroughExec::over(plan, InTurn),
-        false => plan,
-    })
+    if !plan.is::<UnionExec>() || plan.children().len() <= INPUTS_AT_ONCE || is_ordered {
+        return Ok(plan);
+    }
+    let inputs = plan.children().into_iter().map(|input| match input.downcast_ref::<SortExec>() {
+        Some(sort) if sort.fetch().is_none() => Arc::clone(sort.input()),
+        _ => Arc::clone(input),
+    });
+    let inputs = inputs.collect();
+    Ok(PassThroughExec::over(replace_children_if_necessary(plan, inputs)?, InTurn))
 }
 
 /// Some inputs of a union are read beside each other, the others after them.
@@ -203,6 +206,8 @@ mod tests {
             assert_eq!(found, largest, "{plan}");
             let (plan, found) = read(inputs, "select sum(n) over (order by n rows 1 preceding) from {}").await;
             let all = numbers(inputs as i64);
+            let (plan, found) = read(inputs, "select sum(n) from (select n from {} order by n limit 25000) t").await;
+            assert_eq!(found, [all.iter().take(25_000).sum::<i64>()], "{plan}");
             let pairs = all.iter().enumerate().map(|(at, n)| n + at.checked_sub(1).map_or(0, |before| all[before]));
             assert_eq!(found, pairs.collect::<Vec<_>>(), "{plan}");
         }

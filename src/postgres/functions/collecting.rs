@@ -215,13 +215,10 @@ impl AggregateUDFImpl for Collecting {
         Ok(Some(function))
     }
 
+    /// Those of distinct values would come in the order of the others: DataFusion's accumulator does
+    /// not see that it was reversed.
     fn reverse_expr(&self) -> ReversedUDAF {
-        match self.inner.reverse_udf() {
-            ReversedUDAF::Reversed(inner) => {
-                ReversedUDAF::Reversed(Arc::new(AggregateUDF::new_from_impl(self.over(inner))))
-            }
-            other => other,
-        }
+        ReversedUDAF::NotSupported
     }
 
     fn supports_null_handling_clause(&self) -> bool {

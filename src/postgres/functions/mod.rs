@@ -101,6 +101,7 @@ pub(crate) use range_offsets::{INTERVAL as INTERVAL_OFFSET, QUOTED as QUOTED_OFF
 pub use register::{configure, register};
 pub(crate) use resolution::is_comparison;
 pub use row_in::RowIn;
+pub(crate) use scalar::counts_values;
 pub use series::NAME as GENERATE_SERIES;
 pub use syntax::rewrite_syntax;
 pub use undefined::with_undefined;

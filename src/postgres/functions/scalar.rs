@@ -18,7 +18,7 @@ use datafusion::logical_expr::{
 
 use super::abbreviated::{in_full, known_type};
 use super::cast;
-use super::collecting::held_bytes;
+use super::collecting::{held_bytes, shown_bytes};
 use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::value_budget::{Reserved, ValueBudget};
@@ -365,6 +365,11 @@ pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
     expr.get_type(schema)
 }
 
+/// Whether a function counts its arguments and values before it makes these.
+pub(crate) fn counts_values(function: &ScalarUDF) -> bool {
+    function.inner().is::<Scalar>()
+}
+
 /// Runs a function: once where all arguments are constant, and over few rows at a time where arrays
 /// that are constant are to stand in every row. Nobody else asks between the calls of an expression
 /// whether the statement is to stop.
@@ -394,12 +399,15 @@ pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Res
         };
         call.done((function.run)(&call)?)
     };
-    let rows_at_once = budget.batch_bytes() / repeated_bytes(function, args).max(1);
-    if rows > rows_at_once.max(1) {
-        let mut parts = Vec::new();
-        for from in (0..rows).step_by(rows_at_once.max(1)) {
+    let rows_at_once = (budget.batch_bytes() / repeated_bytes(function, args).max(1)).max(1);
+    if rows > rows_at_once {
+        let (mut parts, mut bytes) = (Vec::new(), 0);
+        for from in (0..rows).step_by(rows_at_once) {
             stop.check()?;
-            parts.push(over(from, (rows - from).min(rows_at_once.max(1)))?);
+            let part = over(from, (rows - from).min(rows_at_once))?;
+            bytes += shown_bytes(&part);
+            budget.rows(rows, bytes)?;
+            parts.push(part);
         }
         let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
         return Ok(ColumnarValue::Array(concat(&parts)?));
@@ -411,15 +419,19 @@ pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Res
     Ok(ColumnarValue::Array(array))
 }
 
+/// Constants that are shorter are worked on in all rows of a batch at once.
+const LONG_BYTES_MIN: usize = 1 << 16;
+
 /// Whether a constant argument is given once, not in each row.
 fn takes_once(function: &Function, place: usize) -> bool {
     function.name == ARRAY_HAS && place == 0
 }
 
-/// What arrays that are constant take in each row, in bytes.
+/// What constants that are arrays or long texts take in each row, in bytes: so much is worked on.
 fn repeated_bytes(function: &Function, args: &ScalarFunctionArgs) -> usize {
     let bytes = args.args.iter().enumerate().map(|(place, arg)| match arg {
         ColumnarValue::Scalar(value @ ScalarValue::List(_)) if !takes_once(function, place) => value.size(),
+        ColumnarValue::Scalar(value) if value.size() >= LONG_BYTES_MIN => value.size(),
         _ => 0,
     });
     bytes.sum()

@@ -25,6 +25,7 @@ use super::reader::{RunHandle, RunReaderFactory};
 use super::scan_exec::{EntityScanExec, Scan};
 use crate::access::plan_access;
 use rowkey_model::{KeyCut, KeyRef, KeySet};
+use rowkey_postgres::cancellation::checked_filter;
 use rowkey_postgres::desugar::holds_subquery;
 use rowkey_postgres::functions::batch_bytes;
 use rowkey_postgres::functions::conditional_filter;
@@ -260,7 +261,8 @@ impl TableProvider for EntityTable {
         let selectivity = if access.residual.is_empty() { 1.0 } else { SELECTIVITY };
         if let Some(predicate) = balanced_conjunction(claimed) {
             let schema = DFSchema::try_from(Arc::clone(self.columns.schema()))?;
-            source = source.with_predicate(state.create_physical_expr(predicate, &schema)?);
+            let predicate = state.create_physical_expr(predicate, &schema)?;
+            source = source.with_predicate(checked_filter(predicate, state.config_options())?);
         }
 
         let rows: u64 = selected.iter().map(|(_, file)| file.live_rows()).sum();
