@@ -137,6 +137,8 @@ fn narrow_table(scan: TableScan, name: &str, narrower: &[Option<DataType>]) -> R
     };
     let schema = table.schema();
     let fields = schema.fields().iter().zip(narrower).map(|(field, narrower)| match narrower {
+        // Constants of the first term keep nothing of what their casts say.
+        Some(narrower) if scale(narrower).is_some() => Arc::new(Field::new(field.name(), narrower.clone(), true)),
         Some(narrower) => Arc::new(field.as_ref().clone().with_data_type(narrower.clone())),
         None => Arc::clone(field),
     });

@@ -3,6 +3,8 @@
 //! - A column that a filter holds constant, or equal to another, counts as such above an aggregate
 //!   with grouping sets and above an outer join, where it is NULL in some rows: ORDER BY such a
 //!   column is dropped. So the input of such an operator is said to have neither.
+//! - A column that each input of a union holds constant, each another value, counts as sorted at
+//!   one place and not at the next: plans are refused. So the union is said to have no constants.
 //! - A filter over a projection is pushed below it with the projection's expressions in the place
 //!   of its columns: those that are volatile have other values there. So nothing is pushed below.
 //!   Nor is it where the columns would become too large: see [`super::inlined_columns`].
@@ -12,7 +14,7 @@ use std::sync::Arc;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{JoinType, Result};
-use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_expr::{AcrossPartitions, EquivalenceProperties};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -20,6 +22,7 @@ use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties};
 
 use super::inlined_columns::ColumnSizes;
@@ -69,6 +72,14 @@ fn forgetting(plan: Arc<dyn ExecutionPlan>, sizes: &mut ColumnSizes) -> Result<T
         let inputs = inputs.collect();
         return Ok(Transformed::yes(replace_children_if_necessary(plan, inputs)?));
     }
+    if plan.is::<UnionExec>() {
+        let constants = plan.equivalence_properties().constants();
+        let differ = constants.iter().any(|constant| constant.across_partitions == AcrossPartitions::Heterogeneous);
+        return Ok(match differ {
+            true => Transformed::yes(PassThroughExec::over(plan, Keeps::Filters)),
+            false => Transformed::no(plan),
+        });
+    }
     let (forgets, keeps) = match plan.downcast_ref::<AggregateExec>() {
         Some(aggregate) if aggregate.group_expr().has_grouping_set() => ([true, true], Keeps::Nothing),
         Some(_) => return Ok(Transformed::no(plan)),
@@ -115,6 +126,8 @@ fn knows(plan: &Arc<dyn ExecutionPlan>) -> bool {
 enum Keeps {
     Nothing,
     Order,
+    /// Filters may be pushed below, and no sort.
+    Filters,
     /// Filters may be pushed below as well.
     OrderAndFilters,
 }
@@ -140,7 +153,7 @@ impl PassThrough for Keeps {
     }
 
     fn keeps_order(&self) -> bool {
-        *self != Self::Nothing
+        matches!(self, Self::Order | Self::OrderAndFilters)
     }
 
     fn benefits_from_partitions(&self) -> bool {
@@ -148,6 +161,6 @@ impl PassThrough for Keeps {
     }
 
     fn passes_filters(&self) -> bool {
-        *self == Self::OrderAndFilters
+        matches!(self, Self::Filters | Self::OrderAndFilters)
     }
 }
