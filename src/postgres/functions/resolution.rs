@@ -32,6 +32,9 @@ use crate::types::POSTGRES_TYPE;
 /// Longer constant texts are not made while a statement is planned.
 const CONSTANT_BYTES_MAX: usize = 1 << 20;
 
+/// Most branches of a CASE of truth values that DataFusion is left to simplify.
+const TRUTH_BRANCHES_MAX: usize = 16;
+
 /// Resolves expressions over the columns of `schema`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Resolver<'a> {
@@ -432,6 +435,18 @@ impl Resolver<'_> {
         results.extend(else_expr.map(|otherwise| *otherwise));
         let mut results = self.alike(results, "CASE")?;
         let otherwise = if has_else { results.pop().map(Box::new) } else { None };
+        // DataFusion makes ANDs and ORs of truth values, as many as the square of the branches. Where a
+        // condition holds, it is a truth value itself.
+        let is_truth = |value: &Expr| matches!(value, Expr::Literal(ScalarValue::Boolean(_), _));
+        if operand.is_none() && results.len() > TRUTH_BRANCHES_MAX && results.iter().all(is_truth) {
+            let truth = conditions.iter().zip(&mut results).find_map(|(condition, result)| match result {
+                Expr::Literal(ScalarValue::Boolean(Some(holds)), _) => Some((condition.clone(), *holds, result)),
+                _ => None,
+            });
+            if let Some((condition, holds, result)) = truth {
+                *result = if holds { condition } else { Expr::Not(Box::new(condition)) };
+            }
+        }
         let branches =
             conditions.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
         Ok(Expr::Case(Case { expr: operand.map(Box::new), when_then_expr: branches, else_expr: otherwise }))

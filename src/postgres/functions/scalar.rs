@@ -430,7 +430,8 @@ fn takes_once(function: &Function, place: usize) -> bool {
 /// What constants that are arrays or long texts take in each row, in bytes: so much is worked on.
 fn repeated_bytes(function: &Function, args: &ScalarFunctionArgs) -> usize {
     let bytes = args.args.iter().enumerate().map(|(place, arg)| match arg {
-        ColumnarValue::Scalar(value @ ScalarValue::List(_)) if !takes_once(function, place) => value.size(),
+        ColumnarValue::Scalar(_) if takes_once(function, place) => 0,
+        ColumnarValue::Scalar(value @ ScalarValue::List(_)) => value.size(),
         ColumnarValue::Scalar(value) if value.size() >= LONG_BYTES_MIN => value.size(),
         _ => 0,
     });
