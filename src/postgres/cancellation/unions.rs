@@ -206,10 +206,10 @@ mod tests {
             assert_eq!(found, largest, "{plan}");
             let (plan, found) = read(inputs, "select sum(n) over (order by n rows 1 preceding) from {}").await;
             let all = numbers(inputs as i64);
-            let (plan, found) = read(inputs, "select sum(n) from (select n from {} order by n limit 25000) t").await;
-            assert_eq!(found, [all.iter().take(25_000).sum::<i64>()], "{plan}");
             let pairs = all.iter().enumerate().map(|(at, n)| n + at.checked_sub(1).map_or(0, |before| all[before]));
             assert_eq!(found, pairs.collect::<Vec<_>>(), "{plan}");
+            let (plan, found) = read(inputs, "select sum(n) from (select n from {} order by n limit 25000) t").await;
+            assert_eq!(found, [all.iter().take(25_000).sum::<i64>()], "{plan}");
         }
     }
 }
