@@ -77,9 +77,13 @@ fn name_without_casts(function: &Function) -> Option<(String, bool)> {
     Some((name, cast))
 }
 
-/// What a document is collected by: several documents by the same.
+/// What a document is collected by, several by the same, and one of the names of an aggregate that
+/// has two.
 fn collected_by(name: &str) -> &str {
     match name {
+        "variance" => "var_samp",
+        "stddev" => "stddev_samp",
+        "every" => "bool_and",
         "json_agg" | "jsonb_agg" => "array_agg",
         "json_object_agg" => "jsonb_object_agg",
         _ => name,
@@ -87,7 +91,7 @@ fn collected_by(name: &str) -> &str {
 }
 
 /// Takes off casts, and parentheses, which names do not have either; whether there was a cast.
-fn take_casts_off(expr: &mut Expr) -> bool {
+pub(super) fn take_casts_off(expr: &mut Expr) -> bool {
     let mut found = false;
     let _: ControlFlow<()> = visit_expressions_mut(expr, |expr| {
         let is_cast = matches!(expr, Expr::Cast { .. });

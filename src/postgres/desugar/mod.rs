@@ -11,6 +11,7 @@ mod casts;
 mod conjuncts;
 mod constant_rows;
 mod decorrelation;
+mod group_casts;
 mod range_frames;
 mod row_lists;
 mod row_membership;

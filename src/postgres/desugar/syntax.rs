@@ -13,6 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 use super::array_subquery::array_of_query;
 use super::ast::{call, last_word, name_of, null, text};
 use super::cast_arguments::make_names_unique;
+use super::group_casts;
 use super::row_membership;
 use super::set_returning::{relation_of_function, rows_of, series_to_from};
 use super::shifts::with_default;
@@ -116,6 +117,7 @@ impl VisitorMut for Rewriter {
                 }
             }
         }
+        group_casts::make_names_unique(query);
         if let Err(unsupported) = with_ties(query) {
             return self.refuse(unsupported);
         }

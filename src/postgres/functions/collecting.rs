@@ -215,8 +215,8 @@ impl AggregateUDFImpl for Collecting {
         Ok(Some(function))
     }
 
-    /// Those of distinct values would come in the order of the others: DataFusion's accumulator does
-    /// not see that it was reversed.
+    /// Those of distinct values would come in the order of the others: DataFusion's accumulator
+    /// does not see that it was reversed.
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::NotSupported
     }

@@ -435,8 +435,8 @@ impl Resolver<'_> {
         results.extend(else_expr.map(|otherwise| *otherwise));
         let mut results = self.alike(results, "CASE")?;
         let otherwise = if has_else { results.pop().map(Box::new) } else { None };
-        // DataFusion makes ANDs and ORs of truth values, as many as the square of the branches. Where a
-        // condition holds, it is a truth value itself.
+        // DataFusion makes ANDs and ORs of truth values, as many as the square of the branches.
+        // Where a condition holds, it is a truth value itself.
         let is_truth = |value: &Expr| matches!(value, Expr::Literal(ScalarValue::Boolean(_), _));
         if operand.is_none() && results.len() > TRUTH_BRANCHES_MAX && results.iter().all(is_truth) {
             let truth = conditions.iter().zip(&mut results).find_map(|(condition, result)| match result {
