@@ -268,8 +268,12 @@ mod tests {
                 "column \"Employees.LastName\" must appear in the GROUP BY clause or be used in an aggregate function"
             )
         );
+        assert_eq!(
+            said("Field f1 not found in struct"),
+            of(SqlState::UNDEFINED_COLUMN, "could not identify column \"f1\" in record data type")
+        );
         assert_eq!(said("something else"), None);
-        assert_eq!(WORDINGS.len(), 27, "a pattern does not compile");
+        assert_eq!(WORDINGS.len(), 28, "a pattern does not compile");
     }
 
     #[test]
