@@ -13,6 +13,7 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::expressions::{Column, Literal};
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 
@@ -24,8 +25,9 @@ use crate::functions::{ValueBudget, counts_values, shown_bytes};
 struct LargeArgumentsExpr {
     /// The arguments that may be large.
     large: Vec<Arc<dyn PhysicalExpr>>,
-    /// The values of those that are the same in all rows, once they are known.
-    constants: Vec<OnceLock<ArrayRef>>,
+    /// The value of each that has no columns and is not volatile, once it is known. Others may be a
+    /// scalar for one batch, as a CASE is whose rows all take one branch, and another for the next.
+    constants: Vec<Option<OnceLock<ArrayRef>>>,
     /// The call, in which they are columns behind those of the input.
     call: Arc<dyn PhysicalExpr>,
     budget: ValueBudget,
@@ -57,13 +59,18 @@ pub(super) fn with_counted_arguments(
             return Ok(Transformed::no(expr));
         }
         let call = expr.with_new_children(args)?;
-        let constants = large.iter().map(|_| OnceLock::new()).collect();
-        Ok(Transformed::yes(Arc::new(LargeArgumentsExpr { large, constants, call, budget }) as _))
+        Ok(Transformed::yes(Arc::new(LargeArgumentsExpr::new(large, call, budget)) as _))
     });
     counted.data()
 }
 
 impl LargeArgumentsExpr {
+    fn new(large: Vec<Arc<dyn PhysicalExpr>>, call: Arc<dyn PhysicalExpr>, budget: ValueBudget) -> Self {
+        let is_constant = |expr: &_| collect_columns(expr).is_empty() && !is_volatile(expr);
+        let constants = large.iter().map(|expr| is_constant(expr).then(OnceLock::new)).collect();
+        Self { large, constants, call, budget }
+    }
+
     /// A value in so many rows, which show it together if it is a text.
     fn repeated(&self, value: &ArrayRef, rows: usize, bytes: usize) -> Result<ArrayRef> {
         let repeated_bytes = value.get_array_memory_size().saturating_mul(rows);
@@ -77,15 +84,16 @@ impl LargeArgumentsExpr {
         let mut fields: Vec<FieldRef> = batch.schema_ref().fields().iter().cloned().collect();
         let (mut columns, mut bytes) = (batch.columns().to_vec(), 0_usize);
         for (large, constant) in self.large.iter().zip(&self.constants) {
-            let values = match constant.get() {
+            let values = match constant.as_ref().and_then(OnceLock::get) {
                 Some(constant) => self.repeated(constant, rows, bytes)?,
                 None => match large.evaluate(batch)? {
                     ColumnarValue::Scalar(value) => {
                         let value = value.to_array()?;
-                        if !is_volatile(large) {
-                            constant.get_or_init(|| Arc::clone(&value));
+                        let repeated = self.repeated(&value, rows, bytes);
+                        if let Some(constant) = constant {
+                            constant.get_or_init(|| value);
                         }
-                        self.repeated(&value, rows, bytes)?
+                        repeated?
                     }
                     values => values.into_array(rows)?,
                 },
@@ -146,11 +154,43 @@ impl PhysicalExpr for LargeArgumentsExpr {
         if large.len() != self.large.len() {
             return internal_err!("a call has as many large arguments as before");
         }
-        let constants = large.iter().map(|_| OnceLock::new()).collect();
-        Ok(Arc::new(Self { large, constants, call: Arc::clone(&self.call), budget: self.budget }))
+        Ok(Arc::new(Self::new(large, Arc::clone(&self.call), self.budget)))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.call.fmt_sql(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Int64Array;
+    use datafusion::common::DFSchema;
+    use datafusion::functions::string::expr_fn::{repeat, upper};
+    use datafusion::logical_expr::{col, lit, when};
+    use datafusion::prelude::SessionContext;
+
+    use super::*;
+
+    /// A CASE whose rows all take one branch is a scalar for their batch, and another for the next.
+    #[test]
+    fn what_is_one_value_in_a_batch_may_be_another_in_the_next() -> Result<()> {
+        let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]));
+        let case = when(col("n").eq(lit(1_i64)), repeat(lit("x"), lit(3_i64)))
+            .when(col("n").eq(lit(2_i64)), lit("y"))
+            .when(col("n").eq(lit(3_i64)), lit("z"))
+            .end()?;
+        let schema_of_columns = DFSchema::try_from(Arc::clone(&schema))?;
+        let expr = SessionContext::new().create_physical_expr(upper(case), &schema_of_columns)?;
+        let counted = with_counted_arguments(expr, 1, ValueBudget::of_memory(1 << 30))?;
+        assert!(counted.is::<LargeArgumentsExpr>(), "{counted}");
+        for (n, wanted) in [(2, "Y"), (1, "XXX"), (3, "Z"), (2, "Y")] {
+            let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(Int64Array::from(vec![n; 4]))])?;
+            let found = counted.evaluate(&batch)?.into_array(4)?;
+            let found = arrow::compute::cast(&found, &DataType::Utf8)?;
+            let found: Vec<_> = arrow::array::AsArray::as_string::<i32>(&found).iter().collect();
+            assert_eq!(found, [Some(wanted); 4], "n = {n}");
+        }
+        Ok(())
     }
 }

@@ -66,35 +66,29 @@ fn balanced(mut chain: Expr, wanted: BinaryOperator) -> Expr {
 
 /// Operands under an operator that may group them in any way: as a balanced tree, since each walk
 /// over it and each type that is looked up costs as much as it is deep.
-pub(super) fn joined(mut operands: Vec<Expr>, op: BinaryOperator) -> Expr {
+pub(super) fn joined(operands: Vec<Expr>, op: BinaryOperator) -> Expr {
+    let both = |left, right| nested(left, op.clone(), right);
+    balanced_tree(operands, both).unwrap_or(Expr::value(Value::Null))
+}
+
+/// The same for conditions that are planned already: whether any of them holds.
+pub(super) fn any_of(conditions: Vec<logical_expr::Expr>) -> Option<logical_expr::Expr> {
+    balanced_tree(conditions, logical_expr::Expr::or)
+}
+
+fn balanced_tree<E>(mut operands: Vec<E>, both: impl Fn(E, E) -> E) -> Option<E> {
     while operands.len() > 1 {
         let mut pairs = operands.into_iter();
         let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
         while let Some(left) = pairs.next() {
             halved.push(match pairs.next() {
-                Some(right) => nested(left, op.clone(), right),
+                Some(right) => both(left, right),
                 None => left,
             });
         }
         operands = halved;
     }
-    operands.pop().unwrap_or(Expr::value(Value::Null))
-}
-
-/// The same for conditions that are planned already: whether any of them holds.
-pub(super) fn any_of(mut conditions: Vec<logical_expr::Expr>) -> Option<logical_expr::Expr> {
-    while conditions.len() > 1 {
-        let mut pairs = conditions.into_iter();
-        let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
-        while let Some(left) = pairs.next() {
-            halved.push(match pairs.next() {
-                Some(right) => left.or(right),
-                None => left,
-            });
-        }
-        conditions = halved;
-    }
-    conditions.pop()
+    operands.pop()
 }
 
 /// A binary operation in parentheses.

@@ -53,7 +53,7 @@ fn retyped(
     let term = without_casts(Arc::unwrap_or_clone(recursive_term), &name, &changes)?;
     let with_types = |types: &[Option<DataType>]| {
         let term = term.clone().transform_up_with_subqueries(|plan| match plan {
-            LogicalPlan::TableScan(scan) => narrow_table(scan, &name, types),
+            LogicalPlan::TableScan(scan) => retyped_table(scan, &name, types),
             plan => Ok(Transformed::yes(plan.recompute_schema()?)),
         });
         term.data()
@@ -62,12 +62,15 @@ fn retyped(
     let mut typed = with_types(&types)?;
     if changes.iter().any(|change| matches!(change, Change::Widened(_))) {
         let resolved = resolve(typed.clone())?;
+        let before = types.clone();
         for (wanted, found) in types.iter_mut().zip(resolved.schema().fields()) {
             if let Some(wanted) = wanted.as_mut().filter(|wanted| scale(wanted) < scale(found.data_type())) {
                 *wanted = with_scale(wanted, NUMERIC_SCALE_DEFAULT);
             }
         }
-        typed = with_types(&types)?;
+        if types != before {
+            typed = with_types(&types)?;
+        }
     }
     let query = RecursiveQuery::try_new(name.clone(), Arc::new(first), Arc::new(typed), is_distinct)?;
     Ok(Transformed::yes(LogicalPlan::RecursiveQuery(query)))
@@ -78,9 +81,9 @@ enum Change {
     None,
     /// It was read as one of bigints, and is one of integers.
     Narrowed(DataType),
-    /// Of numerics whose digits nobody says: those of its first rows are not those of all.
+    /// Of numerics without a declared precision: that of the first rows is not that of all.
     Widened(DataType),
-    /// A numeric whose digits the statement says.
+    /// A numeric with a declared precision.
     Kept(DataType),
 }
 
@@ -129,17 +132,17 @@ fn with_scale(data_type: &DataType, scale: i8) -> DataType {
     }
 }
 
-/// The table of the working rows, with narrower columns.
-fn narrow_table(scan: TableScan, name: &str, narrower: &[Option<DataType>]) -> Result<Transformed<LogicalPlan>> {
+/// The table of the working rows, with other types of its columns.
+fn retyped_table(scan: TableScan, name: &str, wanted: &[Option<DataType>]) -> Result<Transformed<LogicalPlan>> {
     let provider = source_as_provider(&scan.source)?;
     let Some(table) = provider.downcast_ref::<CteWorkTable>().filter(|table| table.name() == name) else {
         return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
     };
     let schema = table.schema();
-    let fields = schema.fields().iter().zip(narrower).map(|(field, narrower)| match narrower {
+    let fields = schema.fields().iter().zip(wanted).map(|(field, wanted)| match wanted {
         // Constants of the first term keep nothing of what their casts say.
-        Some(narrower) if scale(narrower).is_some() => Arc::new(Field::new(field.name(), narrower.clone(), true)),
-        Some(narrower) => Arc::new(field.as_ref().clone().with_data_type(narrower.clone())),
+        Some(wanted) if scale(wanted).is_some() => Arc::new(Field::new(field.name(), wanted.clone(), true)),
+        Some(wanted) => Arc::new(field.as_ref().clone().with_data_type(wanted.clone())),
         None => Arc::clone(field),
     });
     let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone());

@@ -440,7 +440,9 @@ impl Resolver<'_> {
         let is_truth = |value: &Expr| matches!(value, Expr::Literal(ScalarValue::Boolean(_), _));
         if operand.is_none() && results.len() > TRUTH_BRANCHES_MAX && results.iter().all(is_truth) {
             let truth = conditions.iter().zip(&mut results).find_map(|(condition, result)| match result {
-                Expr::Literal(ScalarValue::Boolean(Some(holds)), _) => Some((condition.clone(), *holds, result)),
+                Expr::Literal(ScalarValue::Boolean(Some(holds)), _) if !condition.is_volatile() => {
+                    Some((condition.clone(), *holds, result))
+                }
                 _ => None,
             });
             if let Some((condition, holds, result)) = truth {

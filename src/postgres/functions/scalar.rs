@@ -371,8 +371,8 @@ pub(crate) fn counts_values(function: &ScalarUDF) -> bool {
 }
 
 /// Runs a function: once where all arguments are constant, and over few rows at a time where arrays
-/// that are constant are to stand in every row. Nobody else asks between the calls of an expression
-/// whether the statement is to stop.
+/// that are constant are to stand in every row. Checks for cancellation first: within an expression
+/// only its calls can.
 pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Result<ColumnarValue> {
     let stop = Stop::of(&args.config_options);
     stop.check()?;

@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, ListArray
 use arrow::buffer::OffsetBuffer;
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema, UInt64Type};
-use datafusion::common::{Result, ScalarValue, not_impl_err};
+use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, AggregateFunctionSimplification, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{
@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 
-use super::{filtered, items_of, offset, taken};
+use super::{filtered, items_of, lengths, taken};
 
 /// DataFusion's `count`, with one table for the distinct values of all groups.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -120,7 +120,7 @@ struct DistinctGroups {
     /// Numbers of groups, and values.
     seen: Box<dyn GroupValues>,
     groups: usize,
-    /// The places of the rows seen last, which nobody asks for.
+    /// What `intern` gives back, unused; kept for its allocation.
     places: Vec<usize>,
 }
 
@@ -145,7 +145,7 @@ impl DistinctGroups {
         };
         let columns = self.seen.emit(EmitTo::All)?;
         self.seen.clear_shrink(0);
-        let [groups, values] = columns.as_slice() else { return not_impl_err!("distinct values without groups") };
+        let [groups, values] = columns.as_slice() else { return internal_err!("distinct values without groups") };
         let groups = groups.as_primitive::<UInt64Type>().values();
         let mut counts = vec![0; emitted];
         for group in groups.iter().filter(|group| (**group as usize) < emitted) {
@@ -177,7 +177,9 @@ impl DistinctGroups {
     }
 
     fn lists(&self, lengths: Vec<usize>, values: ArrayRef) -> Result<ArrayRef> {
-        offset(values.len())?;
+        if i32::try_from(values.len()).is_err() {
+            return internal_err!("the states of groups hold {} values, more than lists have", values.len());
+        }
         let field = Arc::new(Field::new_list_field(self.value.clone(), true));
         Ok(Arc::new(ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), values, None)?))
     }
@@ -220,10 +222,9 @@ impl GroupsAccumulator for DistinctGroups {
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let Some(values) = values.first() else { return not_impl_err!("a count of no value") };
+        let Some(values) = values.first() else { return internal_err!("a count of no value") };
         let taken = taken(filter, Some(values));
-        let is_taken = |row| taken.as_ref().is_none_or(|taken| taken.value(row));
-        let lengths = (0..values.len()).map(|row| usize::from(is_taken(row))).collect();
+        let lengths = lengths(values.len(), taken.as_ref());
         Ok(vec![self.lists(lengths, filtered(values, taken.as_ref())?)?])
     }
 

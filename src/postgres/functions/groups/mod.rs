@@ -8,9 +8,9 @@ mod ordered;
 mod tests;
 
 use arrow::array::{Array, ArrayRef, BooleanArray, ListArray};
-use arrow::buffer::NullBuffer;
+use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::filter;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::Result;
 
 pub(super) use distinct::DistinctCount;
 pub(super) use ordered::{Joined, OrderedGroups};
@@ -38,19 +38,16 @@ fn filtered(values: &ArrayRef, taken: Option<&BooleanArray>) -> Result<ArrayRef>
     }
 }
 
+/// How long the list of each of so many rows is, if it holds the row alone.
+fn lengths(rows: usize, taken: Option<&BooleanArray>) -> Vec<usize> {
+    (0..rows).map(|row| usize::from(taken.is_none_or(|taken| taken.value(row)))).collect()
+}
+
 /// The items of lists without those before the first and behind the last, and where each list
 /// begins among them.
-fn items_of(lists: &ListArray) -> (ArrayRef, impl Iterator<Item = usize>) {
+fn items_of(lists: &ListArray) -> (ArrayRef, OffsetBuffer<i32>) {
     let offsets = lists.value_offsets();
     let first = offsets[0];
     let items = lists.values().slice(first as usize, (offsets[lists.len()] - first) as usize);
-    (items, offsets.iter().map(move |offset| (offset - first) as usize))
-}
-
-/// Lists are addressed with 32 bits.
-fn offset(at: usize) -> Result<i32> {
-    match i32::try_from(at) {
-        Ok(at) => Ok(at),
-        Err(_) => internal_err!("the states of groups hold {at} items, more than a list has"),
-    }
+    (items, OffsetBuffer::new(offsets.iter().map(|offset| offset - first).collect()))
 }

@@ -17,7 +17,7 @@ use datafusion::physical_expr::expressions::Column;
 
 use super::super::error::{SqlState, fail};
 use super::super::value_budget::too_long;
-use super::{filtered, items_of, offset, taken};
+use super::{filtered, items_of, lengths, taken};
 
 /// How `string_agg` makes one text of the values of a group.
 #[derive(Debug, Clone)]
@@ -81,7 +81,6 @@ impl OrderedGroups {
     /// Two lists of each group of `lists`: its values, and their keys.
     fn states(&self, lists: &ListArray) -> Result<Vec<ArrayRef>> {
         let (items, offsets) = items_of(lists);
-        let offsets = OffsetBuffer::new(offsets.map(offset).collect::<Result<Vec<_>>>()?.into());
         let rows = items.as_struct();
         let keys: Fields = self.fields.iter().skip(1).cloned().collect();
         let keys_of_rows = StructArray::try_new(keys.clone(), rows.columns()[1..].to_vec(), None)?;
@@ -98,17 +97,14 @@ impl OrderedGroups {
         let rows = items.as_struct();
         let keys = RowConverter::new(self.keys.clone())?.convert_columns(&rows.columns()[1..])?;
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        let offsets = offsets.collect::<Vec<_>>();
         for group in offsets.windows(2) {
-            let order = &mut order[group[0]..group[1]];
+            let order = &mut order[group[0] as usize..group[1] as usize];
             order.sort_by(|left, right| keys.row(*left as usize).cmp(&keys.row(*right as usize)));
             if self.is_reversed {
                 order.reverse();
             }
         }
         let values = take(rows.column(0), &UInt32Array::from(order), None)?;
-        let offsets = offsets.into_iter().map(offset).collect::<Result<Vec<_>>>()?;
-        let offsets = OffsetBuffer::new(offsets.into());
         Ok(ListArray::try_new(Arc::clone(&self.fields[0]), offsets, values, lists.nulls().cloned())?)
     }
 }
@@ -165,7 +161,6 @@ impl GroupsAccumulator for OrderedGroups {
         let columns = std::iter::once(items).chain(keys.as_struct().columns().iter().cloned()).collect();
         let rows = StructArray::try_new(self.fields.clone(), columns, None)?;
         let field = Arc::new(Field::new_list_field(DataType::Struct(self.fields.clone()), true));
-        let offsets = OffsetBuffer::new(offsets.map(offset).collect::<Result<Vec<_>>>()?.into());
         let lists = ListArray::try_new(field, offsets, Arc::new(rows), values.nulls().cloned())?;
         self.collected.merge_batch(&[Arc::new(lists)], group_indices, total_num_groups)
     }
@@ -187,8 +182,7 @@ impl GroupsAccumulator for OrderedGroups {
     fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         let rows = self.rows(values)?;
         let taken = self.taken(values, filter);
-        let is_taken = |row| taken.as_ref().is_none_or(|taken| taken.value(row));
-        let lengths = (0..rows.len()).map(|row| usize::from(is_taken(row)));
+        let lengths = lengths(rows.len(), taken.as_ref());
         let field = Arc::new(Field::new_list_field(DataType::Struct(self.fields.clone()), true));
         let rows = filtered(&rows, taken.as_ref())?;
         self.states(&ListArray::try_new(field, OffsetBuffer::from_lengths(lengths), rows, None)?)
