@@ -113,7 +113,7 @@ impl Statement {
     }
 
     fn text(&mut self) -> String {
-        match self.0.below(16) {
+        match self.0.below(24) {
             0 => format!("select {}", self.value(3)),
             1 => format!("select generate_series(1, {})", self.size(12)),
             2 => format!("select count(*) from (select generate_series(1, {})) s", self.size(12)),
@@ -149,10 +149,127 @@ impl Statement {
                 )
             }
             14 => format!("select count(*) from {} where {} like '%y%'", self.rows(), self.value(2)),
-            _ => {
-                format!("select {}", vec!["n"; self.0.below(400) + 1].join(self.one_of(&[" + ", " * ", " - "])))
-                    + " from t"
+            15 => {
+                let operators = self.one_of(&[" + ", " * ", " - "]);
+                format!("select {} from {}", self.repeated(400, "n", operators), self.rows())
             }
+            16 | 17 => {
+                let call = self.call_of_a_constant();
+                let rows = self.rows();
+                match self.0.below(4) {
+                    0 => format!("select count({call}) from {rows}"),
+                    1 => format!("select count(*) from {rows} where {call}::text <> '%'"),
+                    2 => format!("select max({call}::text) from {rows}"),
+                    _ => format!("select {call} from {rows} limit 3"),
+                }
+            }
+            18 => self.union(),
+            19 => format!("select count(*) from {} where {}", self.rows(), self.condition()),
+            20 => format!("select {} as c, count(*) from {} group by 1", self.condition(), self.rows()),
+            21 => {
+                let sets = self.one_of(&["cube", "rollup"]);
+                let terms: Vec<_> = (0..1 + self.0.below(8)).map(|number| format!("n % {}", number + 2)).collect();
+                format!("select {} from {} group by {sets}({})", self.aggregate(), self.rows(), terms.join(", "))
+            }
+            22 => {
+                let operation = self.one_of(&["intersect", "except", "except all", "union"]);
+                format!("select {} from {} {operation} select 1 from {}", self.value(1), self.rows(), self.rows())
+            }
+            _ => {
+                let (aggregate, condition) = (self.aggregate(), self.condition());
+                let (outer, inner) = (self.rows(), self.series());
+                format!(
+                    "select count(*) from {outer} where (select {aggregate}::text from {inner} i where {condition}) <> ''"
+                )
+            }
+        }
+    }
+
+    /// Up to `count_max` times `item`.
+    fn repeated(&mut self, count_max: usize, item: &str, separator: &str) -> String {
+        vec![item; self.0.below(count_max) + 1].join(separator)
+    }
+
+    /// A function of a long constant and of the column `n`.
+    fn call_of_a_constant(&mut self) -> String {
+        let text = format!("repeat('{}', {})", self.one_of(&["a", "a,", "é ", "1"]), self.size(7));
+        let call = self.one_of(&[
+            "left(#, n)",
+            "right(#, -n)",
+            "substr(#, n)",
+            "overlay(# placing 'b' from n)",
+            "lpad('b', n % 10000, #)",
+            "replace(#, n::text, 'b')",
+            "replace(n::text, '1', #)",
+            "translate(#, n::text, 'b')",
+            "concat_ws(#, n, n)",
+            "concat(n, #)",
+            "# || n",
+            "split_part(#, ',', n)",
+            "string_to_array(#, n::text)",
+            "array_to_string(array[n, n, n], #)",
+            "regexp_replace(#, n::text, 'b', 'g')",
+            "regexp_split_to_array(#, n::text)",
+            "regexp_replace(n::text, '1', #)",
+            "position(n::text in #)",
+            "starts_with(#, n::text)",
+            "trim(both n::text from #)",
+            "format('%s %s', #, n)",
+            "coalesce(nullif(#, n::text), 'b')",
+            "greatest(#, n::text)",
+            "case when n % 2 = 0 then # else n::text end",
+            "md5(# || n)",
+            "encode(convert_to(#, 'UTF8'), 'hex') || n",
+            "to_json(# || n)",
+            "json_build_array(#, n)",
+            "array_fill(#, array[n % 100])",
+            "array[#, n::text]",
+            "array_append(string_to_array(#, ','), n::text)",
+            "array_position(string_to_array(#, ','), n::text)",
+            "cardinality(array_remove(string_to_array(#, ','), n::text))",
+            "# like n || '%'",
+            "# ~ n::text",
+            "# < n::text",
+            "row(#, n)",
+            "quote_literal(# || n)",
+            "reverse(#) || n",
+            "initcap(#) || n",
+            "repeat(#, n % 3)",
+        ]);
+        call.replace('#', &text)
+    }
+
+    /// Many terms in one, of the column `n`.
+    fn condition(&mut self) -> String {
+        let terms_max = self.size(3) as usize;
+        let terms = 1 + self.0.below(terms_max);
+        let any = |dice: &mut Dice, term: &dyn Fn(usize) -> String, separator: &str| {
+            let first = dice.below(1000);
+            (0..terms).map(|number| term(first + number)).collect::<Vec<_>>().join(separator)
+        };
+        let dice = &mut self.0;
+        match dice.below(8) {
+            0 => format!("n in ({})", any(dice, &|number| format!("n + {number}"), ", ")),
+            1 => format!("n::text not in ({})", any(dice, &|number| format!("'{number}' || n"), ", ")),
+            2 => format!("case {} end", any(dice, &|number| format!("when n = {number} then true"), " ")),
+            3 => format!("case n {} else n > 5 end", any(dice, &|number| format!("when {number} then n < 3"), " ")),
+            4 => any(dice, &|number| format!("n % {} = 1", number + 1), " or "),
+            5 => any(dice, &|number| format!("(n <> {number} or n::text like '%{number}')"), " and "),
+            6 => format!("coalesce({}) = 1", any(dice, &|number| format!("nullif(n, {number})"), ", ")),
+            _ => format!("{} <> 'x'", any(dice, &|number| format!("n::text || '{number}'"), " || ")),
+        }
+    }
+
+    /// Of up to 400 inputs.
+    fn union(&mut self) -> String {
+        let (all, rows) = (self.one_of(&["union", "union all"]), self.rows());
+        let input = format!("select n, {} as v from {rows}", self.value(1));
+        let inputs = self.repeated(400, &input, &format!(" {all} "));
+        match self.0.below(4) {
+            0 => format!("select count(*) from ({inputs}) u"),
+            1 => format!("select * from ({inputs}) u order by v, n limit 5"),
+            2 => format!("select n % 10, {} from ({inputs}) u group by 1", self.aggregate()),
+            _ => inputs,
         }
     }
 
