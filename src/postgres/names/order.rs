@@ -126,40 +126,56 @@ impl Resolver<'_> {
         }
         *terms = flat;
         grouping_sets::refuse_many(terms)?;
+        let (mut has_sets, mut meant) = (false, Vec::new());
         for term in terms {
             match term {
                 Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets) => {
+                    has_sets = true;
                     for term in sets.iter_mut().flatten() {
-                        self.group_term(term, items, As::Expression)?;
+                        self.group_term(term, items, As::Expression, &mut meant)?;
                     }
                     grouping_sets::spell_out(term);
                 }
-                term => self.group_term(term, items, As::Position)?,
+                term => self.group_term(term, items, As::Position, &mut meant)?,
             }
+        }
+        if has_sets {
+            meant.sort_unstable();
+            meant.dedup();
+            meant.retain(|item| !is_long(&items[*item].expr));
+            grouping_sets::refuse_equal_columns(&meant, items)?;
         }
         Ok(())
     }
 
-    fn group_term(&mut self, expr: &mut Expr, items: &[Item], written: As) -> Result<()> {
+    /// Adds the output column that the term means, if it is one.
+    fn group_term(&mut self, expr: &mut Expr, items: &[Item], written: As, meant: &mut Vec<usize>) -> Result<()> {
         match expr {
             Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets) => {
-                return sets.iter_mut().flatten().try_for_each(|term| self.group_term(term, items, written));
+                return sets.iter_mut().flatten().try_for_each(|term| self.group_term(term, items, written, meant));
             }
-            Expr::Tuple(terms) => return terms.iter_mut().try_for_each(|term| self.group_term(term, items, written)),
+            Expr::Tuple(terms) => {
+                return terms.iter_mut().try_for_each(|term| self.group_term(term, items, written, meant));
+            }
             _ => {}
         }
-        if let Some(position) = position_of(expr, items.iter().map(|item| &*item.output.label), "GROUP BY")? {
-            write(expr, position, items, written);
-            return Ok(());
-        }
-        if let Some(ident) = bare(expr)
+        let mut position = position_of(expr, items.iter().map(|item| &*item.output.label), "GROUP BY")?;
+        if position.is_none()
+            && let Some(ident) = bare(expr)
             && !self.is_input(&ident)
-            && let Some(position) = labelled(&ident, items, "GROUP BY")?
         {
+            position = labelled(&ident, items, "GROUP BY")?;
+        }
+        if let Some(position) = position {
+            meant.push(position);
             write(expr, position, items, written);
             return Ok(());
         }
-        self.expr(expr)
+        self.expr(expr)?;
+        if !is_long(expr) {
+            meant.extend(items.iter().position(|item| unwrapped(&item.expr) == unwrapped(expr)));
+        }
+        Ok(())
     }
 
     /// Whether this query's own FROM has such a column, or several.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, Result, not_impl_err};
+use datafusion::common::{Column, DFSchema, Result, not_impl_err};
 use datafusion::logical_expr::expr::{AggregateFunction, Exists, InSubquery, SetComparison, SetQuantifier};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, 
 use datafusion::optimizer::AnalyzerRule;
 
 use super::decorrelator::has_subqueries;
-use super::outer_references::{outer_columns, subquery_of};
+use super::outer_references::{outer_columns, refers_outside_of, subquery_of};
 
 /// `= ANY` is IN, `<> ALL` and NOT IN are one, NOT EXISTS as well; aggregates of the outer query's
 /// columns are refused.
@@ -23,7 +23,8 @@ impl AnalyzerRule for NormalizeSubqueries {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
         plan.transform_down_with_subqueries(|plan| {
             if let LogicalPlan::Aggregate(aggregate) = &plan {
-                aggregate.aggr_expr.iter().try_for_each(refuse_outer_aggregates)?;
+                let input = aggregate.input.schema();
+                aggregate.aggr_expr.iter().try_for_each(|expr| refuse_outer_aggregates(expr, input))?;
             }
             if !has_subqueries(&plan)? {
                 return Ok(Transformed::no(plan));
@@ -112,13 +113,27 @@ fn projected(subquery: Subquery) -> Result<Subquery> {
     Ok(Subquery { subquery: Arc::new(plan), ..subquery })
 }
 
-/// `(SELECT sum(outer.x) FROM t)` is a sum over the rows of the outer query.
-fn refuse_outer_aggregates(expr: &Expr) -> Result<()> {
+/// `(SELECT sum(outer.x) FROM t)` is a sum over the rows of the outer query: an aggregate belongs to
+/// the nearest query of which its arguments or its FILTER have a column, however deep.
+fn refuse_outer_aggregates(expr: &Expr, input: &DFSchema) -> Result<()> {
     expr.apply(|expr| {
-        if let Expr::AggregateFunction(AggregateFunction { func, params }) = expr
-            && params.args.iter().any(Expr::contains_outer)
-            && !params.args.iter().any(Expr::any_column_refs)
-        {
+        let Expr::AggregateFunction(AggregateFunction { func, params }) = expr else {
+            return Ok(TreeNodeRecursion::Continue);
+        };
+        let sorted_by = params.order_by.iter().map(|by| &by.expr);
+        let (mut of_input, mut of_outer) = (false, false);
+        for argument in params.args.iter().chain(params.filter.as_deref()).chain(sorted_by) {
+            of_input |= argument.any_column_refs();
+            of_outer |= argument.contains_outer();
+            argument.apply(|expr| {
+                if let Some(subquery) = subquery_of(expr) {
+                    of_input |= !outer_columns(&subquery.subquery, input)?.is_empty();
+                    of_outer |= refers_outside_of(&subquery.subquery, input)?;
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+        }
+        if of_outer && !of_input {
             return not_impl_err!(
                 "{} of columns of an outer query only, which aggregates the outer query's rows, is not supported",
                 func.name()

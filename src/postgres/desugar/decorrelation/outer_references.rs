@@ -178,6 +178,13 @@ pub(crate) fn refers_outside(plan: &LogicalPlan) -> Result<bool> {
     Ok(!found.is_empty())
 }
 
+/// Whether a plan refers to outer columns that `outer` does not have.
+pub(super) fn refers_outside_of(plan: &LogicalPlan, outer: &DFSchema) -> Result<bool> {
+    let mut found = Vec::new();
+    collect(plan, &|column| !outer.has_column(column), &mut found)?;
+    Ok(!found.is_empty())
+}
+
 /// Whether there is a subquery in an expression.
 pub fn holds_subquery(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(subquery_of(expr).is_some())).unwrap_or(true)
