@@ -11,9 +11,10 @@ use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
+use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
+    Signature, Volatility,
 };
 
 use super::abbreviated::{in_full, known_type};
@@ -361,6 +362,13 @@ pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
         let types = call.args.iter().map(|arg| type_of(arg, schema)).collect::<Result<Vec<_>>>()?;
         let constants = call.args.iter().map(Expr::as_literal).collect();
         return scalar.returns(Arguments { function: scalar.function.name, types: types.iter().collect(), constants });
+    }
+    // As DataFusion does, but no further than to operands of known types.
+    if let Expr::BinaryExpr(BinaryExpr { left, op, right }) = expr
+        && !op.is_logic_operator()
+    {
+        let (left, right) = (type_of(left, schema)?, type_of(right, schema)?);
+        return BinaryTypeCoercer::new(&left, op, &right).get_result_type();
     }
     expr.get_type(schema)
 }
