@@ -175,3 +175,17 @@ fn many_correlated_values_of_many_rows_take_memory_by_their_number() {
     assert_eq!(client.value(&sum), (20_u64 * 40_000 * 40_001 / 2 + 190 * 40_000).to_string());
     server.assert_well_within(MIBIBYTES_MAX);
 }
+
+/// DataFusion asks each level of an expression for its type, which asks all below it.
+#[test]
+fn types_of_long_chains_do_not_grow_with_their_cube() {
+    let server = Server::empty();
+    let mut client = with_tables(&server);
+    let computed = |chain: String| format!("select {chain} as x from (values (1), (2)) v(n)");
+    for (operator, members) in [("&", 1900), ("|", 1900), ("#", 1900), ("<<", 1900), ("%", 1900)] {
+        ask(&mut client, &computed(vec!["n"; members].join(&format!(" {operator} "))), "");
+    }
+    let nulls = |members: usize| (0..members).map(|at| format!("nullif(n, {at})")).collect::<Vec<_>>().join(" + ");
+    ask(&mut client, &computed(nulls(300)), "");
+    ask(&mut client, &computed(nulls(600)), "54001");
+}
