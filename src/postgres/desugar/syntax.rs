@@ -25,14 +25,14 @@ use crate::syntax::{is_byte_order, plain_function, visit_mut};
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are
 /// resolved: what it adds needs no resolving, and what it moves still does.
 pub fn rewrite_syntax(statement: &mut Statement) -> Result<()> {
-    make_names_unique(statement);
     let mut rewriter = Rewriter::default();
     // It breaks at what is not supported.
     let _walked = visit_mut(statement, &mut rewriter);
-    match rewriter.unsupported {
-        None => Ok(()),
-        Some(unsupported) => not_impl_err!("{unsupported}"),
+    if let Some(unsupported) = rewriter.unsupported {
+        return not_impl_err!("{unsupported}");
     }
+    make_names_unique(statement);
+    Ok(())
 }
 
 #[derive(Default)]

@@ -1,5 +1,5 @@
-//! Windows that start from another one: `OVER (w ORDER BY x)`, `WINDOW v AS (w ROWS 2 PRECEDING)`.
-//! The planner knows `OVER w` alone.
+//! Windows by name, `OVER w`, and those that start from another one: `OVER (w ORDER BY x)`,
+//! `WINDOW v AS (w ROWS 2 PRECEDING)`. Each becomes what it stands for.
 
 use std::ops::ControlFlow;
 
@@ -53,6 +53,14 @@ impl Windows {
     pub(super) fn complete(&self, window: &mut WindowType) -> ControlFlow<String> {
         match (window, self.levels.last()) {
             (WindowType::WindowSpec(spec), Some(known)) => complete(spec, known),
+            (window, Some(known)) => {
+                if let WindowType::NamedWindow(name) = window
+                    && let Some(spec) = find(known, &name.value)
+                {
+                    *window = WindowType::WindowSpec(spec.clone());
+                }
+                ControlFlow::Continue(())
+            }
             _ => ControlFlow::Continue(()),
         }
     }
