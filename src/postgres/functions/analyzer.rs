@@ -643,6 +643,7 @@ fn recursive(query: RecursiveQuery, zone: &Zone) -> Result<LogicalPlan> {
     let types: Vec<_> = types.into_iter().map(Some).collect();
     let RecursiveQuery { name, static_term, recursive_term, is_distinct, .. } = query;
     let static_term = Arc::new(projected(Arc::unwrap_or_clone(static_term), &types, zone)?);
-    let recursive_term = Arc::new(projected(Arc::unwrap_or_clone(recursive_term), &types, zone)?);
+    let recursive_term = projected(Arc::unwrap_or_clone(recursive_term), &types, zone)?;
+    let recursive_term = Arc::new(recursion::with_metadata_of(&static_term, recursive_term)?);
     Ok(LogicalPlan::RecursiveQuery(RecursiveQuery::try_new(name, static_term, recursive_term, is_distinct)?))
 }

@@ -11,6 +11,7 @@ use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::expr::Alias;
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, RecursiveQuery, TableScan, TableScanBuilder};
 
+use super::cast::PostgresCast;
 use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::type_names::{NUMERIC_SCALE_DEFAULT, WRITTEN};
@@ -208,6 +209,23 @@ fn is_implicit(cast: &Cast) -> bool {
         other => *other == DataType::Int64 || scale(other).is_some(),
     };
     is_wide && cast.field.name() != WRITTEN && cast.field.metadata().is_empty()
+}
+
+/// The recursive term with columns of the first one's types by name: `text` where that is `varchar`.
+pub(super) fn with_metadata_of(first: &LogicalPlan, term: LogicalPlan) -> Result<LogicalPlan> {
+    let fields = || first.schema().fields().iter().zip(term.schema().fields());
+    if fields().all(|(wanted, found)| wanted.metadata() == found.metadata()) {
+        return Ok(term);
+    }
+    let exprs = fields().zip(term.schema().columns()).map(|((wanted, found), column)| {
+        let (name, column) = (column.name.clone(), Expr::Column(column));
+        match wanted.metadata() == found.metadata() {
+            true => column,
+            false => PostgresCast::udf(Arc::clone(wanted)).call(vec![column]).alias(name),
+        }
+    });
+    let exprs = exprs.collect();
+    Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(term))?))
 }
 
 /// Both terms have the types of the first.
