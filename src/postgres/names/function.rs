@@ -5,6 +5,8 @@ use datafusion::sql::sqlparser::ast::{
     ObjectNamePart, Spanned, WindowFrameBound, WindowSpec, WindowType,
 };
 
+use datafusion::sql::sqlparser::tokenizer::Span;
+
 use super::Relations;
 use super::column::{fold, rename};
 use super::error::{NameError, Result, SqlState};
@@ -71,6 +73,23 @@ pub(super) fn flatten(name: &mut ObjectName, relations: &dyn Relations) -> Resul
     Ok(folded)
 }
 
+/// # Errors
+/// `WRONG_OBJECT_TYPE` for a set in a window, and for `count()` of nothing.
+fn check_call(name: &str, function: &Function, called: Called, span: Span) -> Result<()> {
+    let has_arguments = match &function.args {
+        FunctionArguments::List(list) => !list.args.is_empty(),
+        FunctionArguments::None | FunctionArguments::Subquery(_) => true,
+    };
+    let message = if function.over.is_some() && called == Called::Set {
+        format!("OVER specified, but {name} is not a window function nor an aggregate function")
+    } else if name == "count" && !has_arguments {
+        "count(*) must be used to call a parameterless aggregate function".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(NameError::new(SqlState::WRONG_OBJECT_TYPE, message).at_span(span))
+}
+
 fn is_system(schema: &Ident) -> bool {
     ["pg_catalog", "information_schema"].contains(&fold(schema).as_str())
 }
@@ -102,6 +121,7 @@ impl Resolver<'_> {
             name if self.relations.returns_rows(name) => Called::Set,
             _ => Called::Other,
         };
+        check_call(&name, function, called, span)?;
         out.inside = arguments_of(function, called, inside, within, self.subqueries > 0)?;
         self.functions.push((name, at));
         self.arguments(&mut function.parameters, out)?;

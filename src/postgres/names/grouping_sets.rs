@@ -1,7 +1,7 @@
-//! ROLLUP and CUBE that DataFusion does not plan: with a term twice, or with several in
-//! parentheses.
+//! ROLLUP and CUBE that DataFusion does not plan: with a term twice, with several in parentheses, or
+//! within GROUPING SETS, where they are read as calls.
 
-use datafusion::sql::sqlparser::ast::Expr;
+use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::error::{NameError, Result, SqlState};
 use super::order::Item;
@@ -61,26 +61,81 @@ pub(super) fn refuse_equal_columns(meant: &[usize], items: &[Item]) -> Result<()
     Ok(())
 }
 
+/// Puts the sets of ROLLUP and CUBE within GROUPING SETS into their place.
+///
+/// # Errors
+/// One alone is larger than PostgreSQL takes, or than are spelled out.
+pub(super) fn flatten(term: &mut Expr) -> Result<()> {
+    let Expr::GroupingSets(sets) = term else { return Ok(()) };
+    if !sets.iter().any(|set| matches!(set.as_slice(), [Expr::Function(_)])) {
+        return Ok(());
+    }
+    let mut flat = Vec::with_capacity(sets.len());
+    for set in std::mem::take(sets) {
+        match set.as_slice() {
+            [Expr::Function(function)] => match nested(function) {
+                Some(term) => {
+                    refuse_many(std::slice::from_ref(&term))?;
+                    let sets = sets_of(&term).ok_or_else(|| {
+                        let message =
+                            format!("ROLLUP of more than {ROLLUP_TERMS_MAX} terms in GROUPING SETS is not supported");
+                        NameError::unsupported(message).at_node(&term)
+                    })?;
+                    flat.extend(sets);
+                }
+                None => flat.push(set),
+            },
+            _ => flat.push(set),
+        }
+    }
+    *sets = flat;
+    Ok(())
+}
+
+/// A ROLLUP or CUBE that was read as a call.
+fn nested(function: &Function) -> Option<Expr> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let terms = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Tuple(terms))) => Some(terms.clone()),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(term)) => Some(vec![term.clone()]),
+        _ => None,
+    });
+    let terms = terms.collect::<Option<Vec<_>>>()?;
+    match function.name.to_string().to_ascii_lowercase().as_str() {
+        "rollup" => Some(Expr::Rollup(terms)),
+        "cube" => Some(Expr::Cube(terms)),
+        _ => None,
+    }
+}
+
 /// Writes such a ROLLUP or CUBE as the sets that it stands for, and each term of a set once.
 pub(super) fn spell_out(term: &mut Expr) {
-    let sets = match term {
-        Expr::GroupingSets(sets) => {
-            sets.iter_mut().for_each(|set| *set = distinct(set.iter()));
-            return;
+    match term {
+        Expr::GroupingSets(sets) => sets.iter_mut().for_each(|set| *set = distinct(set.iter())),
+        Expr::Rollup(terms) | Expr::Cube(terms) if !are_plain(terms) => {
+            if let Some(sets) = sets_of(term) {
+                *term = Expr::GroupingSets(sets);
+            }
         }
-        Expr::Rollup(terms) if terms.len() <= ROLLUP_TERMS_MAX && !are_plain(terms) => {
-            (0..=terms.len()).rev().map(|first| union(&terms[..first])).collect()
+        _ => {}
+    }
+}
+
+/// The sets of a ROLLUP or CUBE that is no larger than they may be.
+fn sets_of(term: &Expr) -> Option<Vec<Vec<Expr>>> {
+    match term {
+        Expr::Rollup(terms) if terms.len() <= ROLLUP_TERMS_MAX => {
+            Some((0..=terms.len()).rev().map(|first| union(&terms[..first])).collect())
         }
-        Expr::Cube(terms) if terms.len() <= CUBE_TERMS_MAX && !are_plain(terms) => (0..1_usize << terms.len())
-            .rev()
-            .map(|chosen| {
+        Expr::Cube(terms) if terms.len() <= CUBE_TERMS_MAX => {
+            let sets = (0..1_usize << terms.len()).rev().map(|chosen| {
                 let chosen = terms.iter().enumerate().filter(|(at, _)| chosen & (1 << (terms.len() - 1 - at)) != 0);
                 distinct(chosen.flat_map(|(_, terms)| terms))
-            })
-            .collect(),
-        _ => return,
-    };
-    *term = Expr::GroupingSets(sets);
+            });
+            Some(sets.collect())
+        }
+        _ => None,
+    }
 }
 
 /// Whether all terms are single ones, and differ.

@@ -125,6 +125,7 @@ impl Resolver<'_> {
             }
         }
         *terms = flat;
+        terms.iter_mut().try_for_each(grouping_sets::flatten)?;
         grouping_sets::refuse_many(terms)?;
         let (mut has_sets, mut meant) = (false, Vec::new());
         for term in terms {

@@ -1,5 +1,6 @@
 //! SELECT: the select list and the clauses that refer to it.
 
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
@@ -15,6 +16,7 @@ use super::label::{Label, label, subquery_label};
 use super::order::{As, Item};
 use super::placement::{Clause, Inside, Parts};
 use super::scope::{Level, Resolver, parts, unwrapped};
+use crate::syntax::visit_expressions;
 
 /// As in PostgreSQL. Columns of `*` do not count: a table here can have more.
 const SELECT_ITEMS_MAX: usize = 1664;
@@ -56,6 +58,11 @@ impl Resolver<'_> {
         self.in_clause(Clause::GroupBy, |resolver| resolver.group_by(&mut select.group_by, &items))?;
         if is_grouped(select) {
             self.group_by_rows(&mut select.group_by, &items, named);
+        } else if let Some(having) = &select.having
+            && !std::iter::once(having).chain(items.iter().map(|item| &item.expr)).any(|expr| self.aggregates(expr))
+        {
+            // All rows are one group without an aggregate as well.
+            select.group_by = GroupByExpr::Expressions(vec![Expr::GroupingSets(vec![Vec::new()])], Vec::new());
         }
         if let Some(Distinct::On(terms)) = &mut select.distinct {
             for term in terms {
@@ -65,6 +72,17 @@ impl Resolver<'_> {
         let (projection, outputs) = items.into_iter().map(written).unzip();
         select.projection = projection;
         Ok(outputs)
+    }
+
+    /// Whether there is an aggregate in an expression, however deep.
+    fn aggregates(&self, expr: &Expr) -> bool {
+        let found = visit_expressions(expr, |expr| match expr {
+            Expr::Function(function) if self.relations.is_aggregate(&function.name.to_string()) => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        found.is_break()
     }
 
     /// Resolves a select list, `*` into its columns, and gives every item a label and a name.

@@ -1,19 +1,27 @@
-//! `INTERVAL(1) '1.25 s'` as the cast `'1.25 s'::INTERVAL(1)`: the parser forgets the digits.
+//! `INTERVAL(1) '1.25 s'` as the cast `'1.25 s'::INTERVAL(1)`: the parser forgets the digits. And the
+//! offset of a frame `'1 day'::interval PRECEDING` as `INTERVAL '1 day' PRECEDING`, where it knows no
+//! casts.
 
 use std::borrow::Cow;
 
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 
-/// The words of a statement with such literals as casts.
-pub(super) fn as_casts(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSpan]> {
-    let has_one = (0..tokens.len()).any(|at| literal(&tokens[at..]).is_some());
+/// The words of a statement with such literals as casts, and such casts as literals.
+pub(super) fn as_read(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSpan]> {
+    let has_one = (0..tokens.len()).any(|at| literal(&tokens[at..]).is_some() || offset(&tokens[at..]).is_some());
     if !has_one {
         return tokens;
     }
     let mut written = Vec::with_capacity(tokens.len() + 1);
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
+        if let Some(interval) = offset(&tokens[at..]) {
+            let blank = TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span: token.span };
+            written.extend([tokens[at + interval].clone(), blank, token.clone()]);
+            at += interval + 1;
+            continue;
+        }
         match literal(&tokens[at..]) {
             Some(text) => {
                 let put = |of: Token| TokenWithSpan { token: of, span: token.span };
@@ -30,10 +38,29 @@ pub(super) fn as_casts(tokens: Cow<'_, [TokenWithSpan]>) -> Cow<'_, [TokenWithSp
     Cow::Owned(written)
 }
 
+fn is_word(token: &Token, keyword: Keyword) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
+}
+
+/// Where its type stands, if such an offset begins here.
+fn offset(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let Token::SingleQuotedString(_) = tokens.first()?.token else { return None };
+    let mut words = tokens.iter().enumerate().skip(1).filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
+    let mut next = || words.next().map(|(at, token)| (at, &token.token));
+    match (next()?, next()?, next()?) {
+        ((_, Token::DoubleColon), (at, interval), (_, direction))
+            if is_word(interval, Keyword::INTERVAL)
+                && (is_word(direction, Keyword::PRECEDING) || is_word(direction, Keyword::FOLLOWING)) =>
+        {
+            Some(at)
+        }
+        _ => None,
+    }
+}
+
 /// Where its text stands, if such a literal begins here.
 fn literal(tokens: &[TokenWithSpan]) -> Option<usize> {
-    let is_interval = |token: &Token| matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == Keyword::INTERVAL);
-    if !is_interval(&tokens.first()?.token) {
+    if !is_word(&tokens.first()?.token, Keyword::INTERVAL) {
         return None;
     }
     let mut words = tokens.iter().enumerate().skip(1).filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));

@@ -87,7 +87,7 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
 /// The statement of exactly these tokens, as the parser sees it.
 fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
     let (tokens, lock) = rowless_locks::left_out(abbreviations::spelled_out(tokens));
-    let tokens = foreign_words::as_names(interval_literals::as_casts(tokens), source)?;
+    let tokens = foreign_words::as_names(interval_literals::as_read(tokens), source)?;
     let tokens = &*tokens;
     limits::refuse(tokens)?;
     abbreviations::refuse_rows_from(tokens)?;
