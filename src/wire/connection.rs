@@ -8,7 +8,9 @@ use super::context::ServerContext;
 use super::error_fields::Severity;
 use super::message::{LargeMessage, Lost, MESSAGE_BYTES_MAX, Malformed, Message};
 use super::wire::Wire;
-use rowkey_sql::session::{Error, Interrupt, Result, Session, Settings, SqlState, StatementGuard, TransactionStatus};
+use rowkey_sql::session::{
+    Error, Interrupt, RequestDeadline, Result, Session, Settings, SqlState, StatementGuard, TransactionStatus,
+};
 
 /// One client's session.
 pub(crate) struct Connection {
@@ -21,6 +23,8 @@ pub(crate) struct Connection {
     ahead: VecDeque<Message>,
     /// ReadyForQuery was sent, and no request has come since.
     is_ready: bool,
+    /// Of a request in the extended protocol.
+    request_deadline: RequestDeadline,
     /// After an error of the extended protocol, everything up to the next Sync is passed over.
     skip_to_sync: bool,
     /// The values of ParameterStatus that were sent last.
@@ -73,6 +77,7 @@ impl Connection {
             failed: None,
             ahead: VecDeque::new(),
             is_ready: true,
+            request_deadline: RequestDeadline::default(),
             skip_to_sync: false,
             reported,
             reported_settings,
@@ -234,7 +239,11 @@ impl Connection {
             Message::Bind(bind) => self.bind(bind).await,
             Message::DescribeStatement(name) => self.describe_statement(&name),
             Message::DescribePortal(name) => self.describe_portal(&name),
-            Message::Execute { portal, rows_max } => self.execute(&portal, rows_max).await,
+            Message::Execute { portal, rows_max } => {
+                let executed = self.execute(&portal, rows_max).await;
+                self.request_deadline.clear();
+                executed
+            }
             Message::CloseStatement(name) => self.close_statement(&name),
             Message::ClosePortal(name) => self.close_portal(&name),
             Message::Flush => self.wire.flush().await,
@@ -296,6 +305,7 @@ impl Connection {
         self.report_settings()?;
         self.session.idle();
         self.is_ready = true;
+        self.request_deadline.clear();
         self.wire.ready(self.session.status())
     }
 
@@ -318,5 +328,11 @@ impl Connection {
     /// The guard of one statement.
     pub(super) fn guard(&self) -> StatementGuard {
         StatementGuard::new(self.session.registration().signals(), self.session.settings().limits().statement_timeout)
+    }
+
+    /// The guard of one message of a request in the extended protocol.
+    pub(super) fn guard_of_message(&mut self) -> StatementGuard {
+        let timeout = self.session.settings().limits().statement_timeout;
+        self.request_deadline.guard(self.session.registration().signals(), timeout)
     }
 }

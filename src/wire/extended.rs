@@ -46,7 +46,7 @@ impl Connection {
         text: &str,
         types: &[Option<&'static PostgresType>],
     ) -> Result<Arc<Prepared>> {
-        let mut guard = self.guard();
+        let mut guard = self.guard_of_message();
         let mut statements = guard.run(self.session.parse(text)).await?;
         if statements.len() > 1 {
             let message = "cannot insert multiple commands into a prepared statement";
@@ -84,7 +84,7 @@ impl Connection {
                 let prepared = Arc::clone(&prepared);
                 let signals = self.session.registration().signals().of_statement();
                 let read = async move { read_values(&prepared, &values, &value_formats, &style) };
-                let mut guard = self.guard();
+                let mut guard = self.guard_of_message();
                 guard.run(self.session.compute().run(&signals, read)).await?
             }
         };
@@ -139,7 +139,7 @@ impl Connection {
         let mut portal = self.session.take_portal(name)?;
         self.session.active(portal.prepared.statement.text());
         let rows_max = u64::try_from(rows_max).ok().filter(|rows| *rows > 0).unwrap_or(u64::MAX);
-        let mut guard = self.guard();
+        let mut guard = self.guard_of_message();
         if let PortalState::Ready = portal.state {
             if portal.prepared.is_empty() {
                 self.session.put_portal(name, portal);

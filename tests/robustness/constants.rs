@@ -58,3 +58,29 @@ fn large_values_of_each_row_are_made_wherever_they_stand() {
     server.assert_well_within(700);
     assert!(server.peak_mibibytes() < 700, "{} MiB", server.peak_mibibytes());
 }
+
+/// Recent rows are one batch, however many, and a file's are read in batches of their own.
+#[test]
+fn filters_of_scans_take_few_rows_at_a_time() {
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    let mut client = server.connect();
+    for statement in [
+        "set statement_timeout = '100s'",
+        "create table numbers (n int)",
+        "insert into numbers (partitionkey, rowkey, n) \
+         select 'p' || n % 10, lpad(n::text, 6, '0'), n from generate_series(1, 3500) g(n)",
+    ] {
+        assert_eq!(client.ask(statement).errors, [], "{statement}");
+    }
+    for stored in ["recent", "compacted"] {
+        for condition in [
+            "array[repeat('a,', 50000), n::text]::text <> '%'",
+            "replace(repeat('a', 100000) || n, 'b', 'bb') <> '%'",
+        ] {
+            let text = format!("select count(*) from numbers where {condition}");
+            assert_eq!(client.value(&text), "3500", "{stored}: {text}");
+        }
+        assert!(server.peak_mibibytes() < 450, "{stored}: {} MiB", server.peak_mibibytes());
+        assert_eq!(client.ask("vacuum numbers").errors, []);
+    }
+}

@@ -12,9 +12,10 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{ColumnarValue, Operator};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::BinaryExpr;
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
+use super::growth::Growth;
 use super::token::CancellationToken;
 use crate::carried::Stop;
 use crate::functions::is_batch_too_large;
@@ -29,24 +30,27 @@ pub(super) struct CancellableExpr {
     stop: Stop,
     /// Its own values are small, whatever they are made of.
     is_condition: bool,
+    /// Rows at a time.
+    rows_max: usize,
 }
 
 impl CancellableExpr {
     pub(super) fn wrap(inner: &Arc<dyn PhysicalExpr>, token: &Arc<CancellationToken>) -> Arc<dyn PhysicalExpr> {
         let stop = Stop::asking(Arc::clone(token) as _);
-        Arc::new(Self { inner: Arc::clone(inner), stop, is_condition: false })
+        Arc::new(Self { inner: Arc::clone(inner), stop, is_condition: false, rows_max: usize::MAX })
     }
 
     pub(super) fn condition(inner: &Arc<dyn PhysicalExpr>, token: &Arc<CancellationToken>) -> Arc<dyn PhysicalExpr> {
         let stop = Stop::asking(Arc::clone(token) as _);
-        Arc::new(Self { inner: Arc::clone(inner), stop, is_condition: true })
+        Arc::new(Self { inner: Arc::clone(inner), stop, is_condition: true, rows_max: usize::MAX })
     }
 
-    /// The values of one half of the rows, then those of the other.
-    fn evaluate_halves(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        let middle = batch.num_rows() / 2;
-        let halves = [batch.slice(0, middle), batch.slice(middle, batch.num_rows() - middle)];
-        let values = halves.iter().map(|half| self.evaluate(half)?.into_array(half.num_rows()));
+    /// The values of so many rows, then those of the next.
+    fn evaluate_parts(&self, batch: &RecordBatch, rows_max: usize) -> Result<ColumnarValue> {
+        let values = (0..batch.num_rows()).step_by(rows_max).map(|first| {
+            let rows = rows_max.min(batch.num_rows() - first);
+            self.evaluate(&batch.slice(first, rows))?.into_array(rows)
+        });
         let values = values.collect::<Result<Vec<_>>>()?;
         let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
         Ok(ColumnarValue::Array(concat(&values)?))
@@ -54,8 +58,9 @@ impl CancellableExpr {
 }
 
 /// The filter of a scan, whose large conditions ask before each batch whether the statement is to
-/// stop: a file's rows are all tried, if none passes, before an operator is asked. The others stay
-/// as they are, since bounds of pages are compared with them.
+/// stop: a file's rows are all tried, if none passes, before an operator is asked. Those that make
+/// large values take few rows at a time. The others stay as they are, since bounds of pages are
+/// compared with them.
 ///
 /// # Errors
 /// None but DataFusion's own.
@@ -65,15 +70,18 @@ pub fn checked_filter(filter: Arc<dyn PhysicalExpr>, options: &ConfigOptions) ->
         let right = checked_filter(Arc::clone(both.right()), options)?;
         return filter.with_new_children(vec![left, right]);
     }
-    let mut nodes = 0;
-    filter.apply(|_| {
+    let (mut nodes, mut has_call) = (0, false);
+    filter.apply(|expr| {
         nodes += 1;
-        Ok(if nodes > SMALL_NODES_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        has_call |= expr.is::<ScalarFunctionExpr>();
+        Ok(TreeNodeRecursion::Continue)
     })?;
-    Ok(match nodes > SMALL_NODES_MAX {
-        true => Arc::new(CancellableExpr { inner: filter, stop: Stop::of(options), is_condition: false }),
-        false => filter,
-    })
+    // A constant that a column is compared with stands in no row.
+    let rows_max = if has_call { Growth::of_expr(&filter)?.rows_gathered() } else { usize::MAX };
+    if nodes <= SMALL_NODES_MAX && rows_max == usize::MAX {
+        return Ok(filter);
+    }
+    Ok(Arc::new(CancellableExpr { inner: filter, stop: Stop::of(options), is_condition: true, rows_max }))
 }
 
 impl PartialEq for CancellableExpr {
@@ -111,9 +119,13 @@ impl PhysicalExpr for CancellableExpr {
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         self.stop.check()?;
+        let rows = batch.num_rows();
+        if rows > self.rows_max {
+            return self.evaluate_parts(batch, self.rows_max);
+        }
         match self.inner.evaluate(batch) {
-            Err(error) if self.is_condition && batch.num_rows() > 1 && is_batch_too_large(&error) => {
-                self.evaluate_halves(batch)
+            Err(error) if self.is_condition && rows > 1 && is_batch_too_large(&error) => {
+                self.evaluate_parts(batch, rows.div_ceil(2))
             }
             values => values,
         }
@@ -126,7 +138,8 @@ impl PhysicalExpr for CancellableExpr {
     fn with_new_children(self: Arc<Self>, mut children: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
         match (children.pop(), children.is_empty()) {
             (Some(inner), true) => {
-                Ok(Arc::new(Self { inner, stop: self.stop.clone(), is_condition: self.is_condition }))
+                let (is_condition, rows_max) = (self.is_condition, self.rows_max);
+                Ok(Arc::new(Self { inner, stop: self.stop.clone(), is_condition, rows_max }))
             }
             _ => internal_err!("a cancellable expression has one child"),
         }

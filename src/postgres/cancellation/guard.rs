@@ -22,9 +22,13 @@ pub struct StatementGuard {
 impl StatementGuard {
     /// Starts a statement of the session that the signals belong to.
     pub fn new(signals: &Arc<Signals>, timeout: Option<Duration>) -> Self {
-        let signals = Arc::clone(signals);
         // A timeout beyond the clock's range is none.
-        let deadline = timeout.and_then(|timeout| timer_now().checked_add(timeout));
+        Self::until(signals, timeout.and_then(|timeout| timer_now().checked_add(timeout)))
+    }
+
+    /// Goes on with a statement until its deadline.
+    fn until(signals: &Arc<Signals>, deadline: Option<Instant>) -> Self {
+        let signals = Arc::clone(signals);
         signals.clear_cancel();
         signals.clear_commit();
         signals.set_deadline(deadline);
@@ -67,9 +71,56 @@ impl StatementGuard {
     }
 }
 
+/// When a request of several messages times out: the first of them that takes time starts the clock,
+/// which runs until the request ends, as in PostgreSQL.
+#[derive(Debug, Default)]
+pub struct RequestDeadline(Option<Instant>);
+
+impl RequestDeadline {
+    /// The guard of one message.
+    pub fn guard(&mut self, signals: &Arc<Signals>, timeout: Option<Duration>) -> StatementGuard {
+        // One that has passed between messages has found nothing to stop.
+        let running = self.0.filter(|deadline| timer_now() < *deadline);
+        let guard = match running {
+            Some(deadline) => StatementGuard::until(signals, Some(deadline)),
+            None => StatementGuard::new(signals, timeout),
+        };
+        self.0 = guard.deadline;
+        guard
+    }
+
+    /// Ends the request.
+    pub fn clear(&mut self) {
+        self.0 = None;
+    }
+}
+
 impl Drop for StatementGuard {
     fn drop(&mut self) {
         // There is no deadline between statements.
         self.signals.set_deadline(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_messages_of_a_request_have_one_deadline() {
+        let signals = Arc::new(Signals::new());
+        let mut request = RequestDeadline::default();
+        let mut deadline =
+            |request: &mut RequestDeadline, timeout: Option<Duration>| request.guard(&signals, timeout).deadline;
+        let first = deadline(&mut request, Some(Duration::from_secs(60)));
+        assert!(first.is_some());
+        assert_eq!(deadline(&mut request, Some(Duration::from_secs(120))), first);
+        request.clear();
+        assert_ne!(deadline(&mut request, Some(Duration::from_secs(120))), first);
+        request.clear();
+        assert_eq!(deadline(&mut request, None), None);
+        // One that has passed is no statement's.
+        let passed = deadline(&mut request, Some(Duration::ZERO));
+        assert_ne!(deadline(&mut request, Some(Duration::from_secs(60))), passed);
     }
 }

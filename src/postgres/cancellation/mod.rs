@@ -26,7 +26,7 @@ mod unions;
 pub use crate::carried::Stop;
 pub use expression::checked_filter;
 pub use growth::makes_large_values;
-pub use guard::StatementGuard;
+pub use guard::{RequestDeadline, StatementGuard};
 pub use plan::cancellable;
 pub use planning::{PlanningSignals, check_between};
 pub use signals::{Interrupt, Signals, interrupted, timed_out};

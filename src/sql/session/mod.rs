@@ -24,7 +24,7 @@ pub use by_key::BoundKeyStatement;
 pub use export::{ExportOptions, ExportProgress, ExportReport, Selection};
 pub use file_access::FileAccess;
 pub use rowkey_base::{Error, ErrorKind, Result, SqlState};
-pub use rowkey_postgres::cancellation::{Interrupt, Signals, StatementGuard};
+pub use rowkey_postgres::cancellation::{Interrupt, RequestDeadline, Signals, StatementGuard};
 pub use rowkey_postgres::settings::Settings;
 pub use rowkey_postgres::syntax::{Effect, Request, Statement, parse_all, split as split_statements};
 pub use session::{Outcome, Session, write_tag};

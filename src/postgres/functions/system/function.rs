@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
 
 use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns, scalar};
+use crate::carried::Stop;
 use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::kind::Kind;
 use crate::functions::value_budget::ValueBudget;
@@ -218,6 +219,7 @@ impl ScalarUDFImpl for SystemFunction {
         let context = FunctionContextExtension::of(&args.config_options).ok();
         let budget = ValueBudget::of(&args.config_options);
         let zone = Zone::of(&args.config_options)?;
+        let stop = Stop::of(&args.config_options);
         let every_row_alike = args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_)))
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };
@@ -226,6 +228,7 @@ impl ScalarUDFImpl for SystemFunction {
         let mut enlarged = ENLARGING.contains(&self.definition.name).then(reserve);
         let mut results = Vec::with_capacity(rows);
         for row in 0..rows {
+            stop.check()?;
             for array in arrays.iter().filter(|array| matches!(array.data_type(), DataType::List(_))) {
                 // A list is copied, item by item.
                 budget.reserve(1, 0).value(shown_bytes(&array.slice(row, 1)))?;
