@@ -73,10 +73,9 @@ fn filters_of_scans_take_few_rows_at_a_time() {
         assert_eq!(client.ask(statement).errors, [], "{statement}");
     }
     for stored in ["recent", "compacted"] {
-        for condition in [
-            "array[repeat('a,', 50000), n::text]::text <> '%'",
-            "replace(repeat('a', 100000) || n, 'b', 'bb') <> '%'",
-        ] {
+        for condition in
+            ["array[repeat('a,', 50000), n::text]::text <> '%'", "replace(repeat('a', 100000) || n, 'b', 'bb') <> '%'"]
+        {
             let text = format!("select count(*) from numbers where {condition}");
             assert_eq!(client.value(&text), "3500", "{stored}: {text}");
         }

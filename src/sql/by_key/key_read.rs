@@ -29,6 +29,8 @@ pub(crate) struct KeyRead {
     pub(super) partition: Operand,
     pub(super) rows: Rows,
     pub(super) columns: EntityRows,
+    /// Whether those are all properties that the table had.
+    pub(super) reads_all: bool,
     /// LIMIT.
     pub(super) fetch: Option<usize>,
 }
@@ -128,15 +130,16 @@ impl KeyRead {
         Ok(Some(found))
     }
 
-    /// The table in a snapshot, if its name and columns are those that the statement was planned
-    /// for.
+    /// The table in a snapshot, if its name and the columns that are read are those that the
+    /// statement was planned for. One that reads all of them may have been written with a star.
     fn table_of<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Arc<Table>> {
         let now = snapshot.table(self.table.id)?;
+        let same_columns = || {
+            now.schema_version == self.table.schema_version && now.columns == self.table.columns
+                || !self.reads_all && now.keeps_columns_of(&self.table, self.columns.properties())
+        };
         let same = self.seen.as_ptr() == Arc::as_ptr(now)
-            || (now.schema_version == self.table.schema_version
-                && now.columns == self.table.columns
-                && now.name == self.table.name
-                && !now.has_other());
+            || (now.name == self.table.name && !now.has_other() && same_columns());
         same.then_some(now)
     }
 }

@@ -61,6 +61,14 @@ impl EntityRows {
         Some(Self { columns: columns.clone(), wanted })
     }
 
+    /// The properties that the columns show.
+    pub(crate) fn properties(&self) -> impl Iterator<Item = &str> {
+        self.wanted.iter().filter_map(|(_, wanted)| match wanted {
+            Wanted::Typed(property, _) | Wanted::Widened(property, _) | Wanted::Ticks(property) => Some(&**property),
+            Wanted::PartitionKey | Wanted::RowKey | Wanted::Timestamp | Wanted::OfTimestamp(_) => None,
+        })
+    }
+
     /// The columns of entities, one row each.
     pub(crate) fn of_entities<E: Borrow<Entity>>(&self, entities: &[E]) -> Vec<ArrayRef> {
         self.wanted.iter().map(|(_, wanted)| wanted.column(entities)).collect()

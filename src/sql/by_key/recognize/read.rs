@@ -10,6 +10,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Expr, FetchType, LogicalPlan
 use crate::by_key::key_read::{Bound, KeyRead, Operand, Rows};
 use crate::provider::{EntityRows, EntityTable};
 use rowkey_postgres::types::PostgresType;
+use rowkey_storage::PropertyColumn;
 
 /// Places of the key columns in every table.
 const PARTITION: usize = 0;
@@ -90,7 +91,9 @@ pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]
     let columns = EntityRows::new(table.columns(), places)?;
     let seen = Arc::downgrade(table.table());
     let table = table.snapshot().without_content().table;
-    Some(KeyRead { table, seen, partition, rows, columns, fetch })
+    let is_read = |column: &PropertyColumn| columns.properties().any(|property| *property == *column.name);
+    let reads_all = table.columns.iter().all(is_read);
+    Some(KeyRead { table, seen, partition, rows, columns, reads_all, fetch })
 }
 
 /// The place in the table of the column that an output is; `None` if it is computed.

@@ -40,6 +40,27 @@ fn what_is_sent_again_is_not_planned_again() {
     }
 }
 
+/// A table that is written through the Table service has a new column with any entity.
+#[test]
+fn a_read_by_key_outlives_columns_that_it_does_not_name() {
+    let engine = engine();
+    let mut session = session(&engine);
+    let narrow = r#"SELECT "A" FROM tab WHERE "PartitionKey" = 'p' AND "RowKey" = '1'"#;
+    import(&engine, "Tab", r#"{"PartitionKey":"p","RowKey":"2","B":2}"#, 1 << 20).expect("imports");
+    let (narrow, star) = (prepare(&mut session, narrow), prepare(&mut session, POINT));
+    let runs = |prepared: &Prepared| {
+        let read = prepared.plan.as_ref().and_then(|plan| plan.key_read()).expect("a read by key");
+        let (store, columns) = (engine.store(), prepared.columns.as_ref().expect("columns"));
+        block_on(read.rows(store.files(), &store.snapshot(), &[], columns)).expect("reads").is_some()
+    };
+    assert!(runs(&narrow) && runs(&star));
+    import(&engine, "Tab", r#"{"PartitionKey":"p","RowKey":"3","C":2}"#, 1 << 20).expect("imports");
+    assert!(runs(&narrow) && !runs(&star));
+    // In another case it is a name that SQL has to choose from.
+    import(&engine, "Tab", r#"{"PartitionKey":"p","RowKey":"4","a":2}"#, 1 << 20).expect("imports");
+    assert!(!runs(&narrow));
+}
+
 #[test]
 fn an_import_is_seen_by_the_same_statement() {
     let engine = engine();
