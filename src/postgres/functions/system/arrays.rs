@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Int32Array, Int64Array, ListArray, StructArray, new_empty_array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Int32Array, Int64Array, ListArray, StructArray, new_empty_array, new_null_array,
+};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use datafusion::common::{Result, ScalarValue, internal_err};
@@ -11,20 +13,20 @@ use datafusion::logical_expr::{
 };
 
 use super::datum::{Datum, Returns, build};
-use super::function::{ANY, Call, Definition, arity};
+use super::function::{ANY, Call, Columns, Definition, arity};
 use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::system::context::FunctionContextExtension;
 use crate::types::{POSTGRES_TYPE, TextStyle};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
-    Definition::immutable("array_lower", (2, 2), Returns::Int4, |call| {
-        Ok(bounds(call)?.map_or(Datum::Null, |b| b.0.into()))
+    Definition::immutable_over_columns("array_lower", (2, 2), Returns::Int4, |columns| {
+        of_lengths(columns, |items, first| (items > 0).then_some(first))
     }),
-    Definition::immutable("array_upper", (2, 2), Returns::Int4, |call| {
-        Ok(bounds(call)?.map_or(Datum::Null, |b| b.1.into()))
+    Definition::immutable_over_columns("array_upper", (2, 2), Returns::Int4, |columns| {
+        of_lengths(columns, |items, first| (items > 0).then_some(first + items - 1))
     }),
-    Definition::immutable("array_length", (2, 2), Returns::Int4, |call| {
-        Ok(bounds(call)?.map_or(Datum::Null, |(lower, upper)| (upper - lower + 1).into()))
+    Definition::immutable_over_columns("array_length", (2, 2), Returns::Int4, |columns| {
+        of_lengths(columns, |items, _| (items > 0).then_some(items))
     }),
     Definition::immutable("array_ndims", (1, 1), Returns::Int4, |call| {
         Ok(if list(call, 0)?.is_empty() { Datum::Null } else { Datum::Int(1) })
@@ -33,8 +35,8 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         let (items, first) = (list(call, 0)?.len(), usize::from(!call.is_vector(0)));
         Ok(if items == 0 { Datum::Null } else { format!("[{first}:{}]", first + items - 1).into() })
     }),
-    Definition::immutable("cardinality", (1, 1), Returns::Int4, |call| {
-        Ok(Datum::Int(i64::try_from(list(call, 0)?.len()).unwrap_or(i64::MAX)))
+    Definition::immutable_over_columns("cardinality", (1, 1), Returns::Int4, |columns| {
+        of_lengths(columns, |items, _| Some(items))
     }),
     Definition::immutable("generate_subscripts", (2, 3), Returns::Int4s, |call| {
         let Some((lower, upper)) = bounds(call)? else { return Ok(Datum::List(Vec::new())) };
@@ -64,15 +66,6 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         Ok(found.map_or(Datum::Null, |(at, _)| Datum::Int(at as i64 + first)))
     })
     .with_nulls(),
-    Definition::stable("array_to_string", (2, 3), Returns::Text, |call| {
-        let (Datum::List(items), Some(separator)) = (call.get(0), call.text(1)) else { return Ok(Datum::Null) };
-        let null = call.text(2);
-        let texts = || items.iter().filter_map(|item| item.text().or_else(|| null.clone()));
-        let bytes = texts().fold(0, |bytes: usize, text| bytes.saturating_add(text.len() + separator.len()));
-        call.reserve(bytes)?;
-        Ok(texts().collect::<Vec<_>>().join(&separator).into())
-    })
-    .with_nulls(),
     Definition::immutable("string_to_array", (2, 3), Returns::Texts("text"), |call| {
         let Some(text) = call.text(0) else { return Ok(Datum::Null) };
         let null = call.text(2);
@@ -91,26 +84,38 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         }))
     })
     .with_nulls(),
-    Definition::immutable("array_out", (1, 1), Returns::Text, |call| {
-        if call.is_vector(0) {
-            let items = list(call, 0)?.iter().filter_map(Datum::text);
-            return Ok(items.collect::<Vec<_>>().join(" ").into());
-        }
-        Ok(call.text(0).into())
-    }),
     Definition::immutable("charin", (1, 1), Returns::Named("char"), |call| {
         Ok(call.string(0).chars().take(1).collect::<String>().into())
     }),
 ];
 
+const UNTYPED: &str = "an array in quotes without a type is not supported here";
+
 fn list<'a>(call: &'a Call, index: usize) -> Result<&'a [Datum]> {
     match call.get(index) {
         Datum::List(items) => Ok(items),
-        _ => {
-            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "an array in quotes without a type is not supported here")
-                .into())
-        }
+        _ => Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, UNTYPED).into()),
     }
+}
+
+/// What the number of items of each array and its first subscript give; NULL for a dimension other
+/// than the first. The items stay where they are.
+fn of_lengths(columns: &Columns, value: fn(i32, i32) -> Option<i32>) -> Result<ArrayRef> {
+    let Some(lists) = columns.array(0).as_list_opt::<i32>() else {
+        return if columns.array(0).data_type().is_null() {
+            Ok(new_null_array(&DataType::Int32, columns.rows()))
+        } else {
+            fail(SqlState::FEATURE_NOT_SUPPORTED, UNTYPED)
+        };
+    };
+    let dimensions = columns.integers(1)?;
+    let first = i32::from(!columns.is_vector(0));
+    let of_row = |row: usize| match &dimensions {
+        _ if lists.is_null(row) => None,
+        Some(dimensions) if dimensions.is_null(row) || dimensions.value(row) != 1 => None,
+        _ => value(lists.value_length(row), first),
+    };
+    Ok(Arc::new((0..columns.rows()).map(of_row).collect::<Int32Array>()))
 }
 
 /// The first and last subscript; none of an empty array, nor of a dimension other than the first.

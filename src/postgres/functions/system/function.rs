@@ -4,7 +4,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::ArrayRef;
+use arrow::array::{ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, exec_err, internal_err};
 use datafusion::logical_expr::{
@@ -16,9 +16,9 @@ use super::datum::{Datum, Returns, scalar};
 use crate::carried::Stop;
 use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::kind::Kind;
-use crate::functions::value_budget::ValueBudget;
+use crate::functions::value_budget::{Reserved, ValueBudget};
 use crate::functions::{ENLARGING, Zone, held_bytes, shown_bytes};
-use crate::types::POSTGRES_TYPE;
+use crate::types::{POSTGRES_TYPE, TextStyle};
 
 /// The arguments of one call, and the session it runs in.
 pub(super) struct Call<'a> {
@@ -137,23 +137,126 @@ pub(super) struct Definition {
     pub volatility: Volatility,
     /// NULL if any argument is.
     pub strict: bool,
-    pub body: fn(&Call) -> Result<Datum>,
+    pub body: Body,
+}
+
+/// What makes the values.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Body {
+    /// Of one row.
+    Row(fn(&Call) -> Result<Datum>),
+    /// Of all rows.
+    Columns(fn(&Columns) -> Result<ArrayRef>),
+}
+
+/// The arguments of a call in all rows.
+pub(super) struct Columns<'a> {
+    arrays: &'a [ArrayRef],
+    fields: &'a [FieldRef],
+    rows: usize,
+    style: &'a TextStyle,
+    budget: ValueBudget,
+    stop: &'a Stop,
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(super) fn style(&self) -> &'a TextStyle {
+        self.style
+    }
+
+    /// An argument that there is.
+    pub(super) fn array(&self, index: usize) -> &'a ArrayRef {
+        &self.arrays[index]
+    }
+
+    /// An argument as texts, if it is given.
+    pub(super) fn texts(&self, index: usize) -> Result<Option<ArrayRef>> {
+        let cast = self.arrays.get(index).map(|array| arrow::compute::cast(array, &DataType::Utf8View));
+        Ok(cast.transpose()?)
+    }
+
+    /// An argument as integers, if it is given.
+    pub(super) fn integers(&self, index: usize) -> Result<Option<Int64Array>> {
+        let cast = self.arrays.get(index).map(|array| arrow::compute::cast(array, &DataType::Int64));
+        Ok(cast.transpose()?.map(|array| array.as_primitive().clone()))
+    }
+
+    /// Whether an argument is an `int2vector` or `oidvector`.
+    pub(super) fn is_vector(&self, index: usize) -> bool {
+        self.fields.get(index).is_some_and(|field| is_vector(field))
+    }
+
+    /// # Errors
+    /// The statement is to stop.
+    pub(super) fn check(&self) -> Result<()> {
+        self.stop.check()
+    }
+
+    /// # Errors
+    /// One value has more bytes than it may have.
+    pub(super) fn value(&self, bytes: usize) -> Result<()> {
+        if bytes < self.budget.value_bytes() { Ok(()) } else { self.budget.reserve(1, 0).value(bytes) }
+    }
+
+    /// The budget of all values.
+    pub(super) fn reserve(&self) -> Reserved {
+        self.budget.reserve(self.rows, self.arrays.iter().map(held_bytes).sum())
+    }
 }
 
 /// As many arguments as one likes.
 pub(super) const ANY: usize = usize::MAX;
 
 impl Definition {
-    pub(super) const fn stable(name: &'static str, arguments: (usize, usize), returns: Returns, body: Body) -> Self {
-        Self { name, arguments, returns, volatility: Volatility::Stable, strict: true, body }
+    pub(super) const fn stable(name: &'static str, arguments: (usize, usize), returns: Returns, body: OfRow) -> Self {
+        Self::of(name, arguments, returns, Volatility::Stable, Body::Row(body))
     }
 
-    pub(super) const fn immutable(name: &'static str, arguments: (usize, usize), returns: Returns, body: Body) -> Self {
-        Self { name, arguments, returns, volatility: Volatility::Immutable, strict: true, body }
+    pub(super) const fn immutable(
+        name: &'static str,
+        arguments: (usize, usize),
+        returns: Returns,
+        body: OfRow,
+    ) -> Self {
+        Self::of(name, arguments, returns, Volatility::Immutable, Body::Row(body))
     }
 
-    pub(super) const fn volatile(name: &'static str, arguments: (usize, usize), returns: Returns, body: Body) -> Self {
-        Self { name, arguments, returns, volatility: Volatility::Volatile, strict: true, body }
+    pub(super) const fn volatile(name: &'static str, arguments: (usize, usize), returns: Returns, body: OfRow) -> Self {
+        Self::of(name, arguments, returns, Volatility::Volatile, Body::Row(body))
+    }
+
+    /// Its body sees to NULLs itself.
+    pub(super) const fn stable_over_columns(
+        name: &'static str,
+        arguments: (usize, usize),
+        returns: Returns,
+        body: fn(&Columns) -> Result<ArrayRef>,
+    ) -> Self {
+        Self::of(name, arguments, returns, Volatility::Stable, Body::Columns(body))
+    }
+
+    /// As [`Definition::stable_over_columns`].
+    pub(super) const fn immutable_over_columns(
+        name: &'static str,
+        arguments: (usize, usize),
+        returns: Returns,
+        body: fn(&Columns) -> Result<ArrayRef>,
+    ) -> Self {
+        Self::of(name, arguments, returns, Volatility::Immutable, Body::Columns(body))
+    }
+
+    const fn of(
+        name: &'static str,
+        arguments: (usize, usize),
+        returns: Returns,
+        volatility: Volatility,
+        body: Body,
+    ) -> Self {
+        Self { name, arguments, returns, volatility, strict: true, body }
     }
 
     /// Called with NULLs as well.
@@ -163,7 +266,7 @@ impl Definition {
     }
 }
 
-type Body = fn(&Call) -> Result<Datum>;
+type OfRow = fn(&Call) -> Result<Datum>;
 
 /// A [`Definition`] as DataFusion wants it.
 #[derive(Debug)]
@@ -224,6 +327,17 @@ impl ScalarUDFImpl for SystemFunction {
             && (self.definition.volatility != Volatility::Volatile || args.args.is_empty());
         let rows = if every_row_alike { 1 } else { args.number_rows };
         let arrays: Vec<ArrayRef> = args.args.into_iter().map(|value| value.into_array(rows)).collect::<Result<_>>()?;
+        let body = match self.definition.body {
+            Body::Row(body) => body,
+            Body::Columns(body) => {
+                let (arrays, fields, style) = (&arrays, &args.arg_fields, zone.style());
+                let results = body(&Columns { arrays, fields, rows, style, budget, stop: &stop })?;
+                return Ok(match every_row_alike {
+                    true => ColumnarValue::Scalar(scalar(&results)?),
+                    false => ColumnarValue::Array(results),
+                });
+            }
+        };
         let reserve = || budget.reserve(rows, arrays.iter().map(held_bytes).sum());
         let mut enlarged = ENLARGING.contains(&self.definition.name).then(reserve);
         let mut results = Vec::with_capacity(rows);
@@ -238,7 +352,7 @@ impl ScalarUDFImpl for SystemFunction {
             let result = if self.definition.strict && arguments.iter().any(Datum::is_null) {
                 Datum::Null
             } else {
-                (self.definition.body)(&Call { arguments: &arguments, fields: &args.arg_fields, context, budget })?
+                body(&Call { arguments: &arguments, fields: &args.arg_fields, context, budget })?
             };
             if let Some(enlarged) = &mut enlarged {
                 enlarged.value(result.bytes())?;

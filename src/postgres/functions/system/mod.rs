@@ -3,6 +3,7 @@
 //! Registered once; what they need to know of the statement they run in comes with its
 //! `ConfigOptions`, as a [`FunctionContextExtension`].
 
+mod array_text;
 mod arrays;
 mod context;
 mod datum;
@@ -53,6 +54,7 @@ const DEFINITIONS: &[&[Definition]] = &[
     definitions::FUNCTIONS,
     visibility::FUNCTIONS,
     sizes::FUNCTIONS,
+    array_text::FUNCTIONS,
     arrays::FUNCTIONS,
     like_escape::FUNCTIONS,
 ];
