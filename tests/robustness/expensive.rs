@@ -15,6 +15,9 @@ const SESSIONS: usize = 2;
 /// pool, such as the values of a batch while they are computed.
 const PEAK_MIBIBYTES_MAX: u64 = 700;
 
+/// Statements before the one that finds too much memory taken, to look for its cause.
+const STATEMENTS_SUSPECTED: usize = 12;
+
 /// What is worth a line.
 const PEAK_RISE_MIBIBYTES_MIN: u64 = 50;
 
@@ -63,7 +66,7 @@ fn expensive_statements_end_in_their_own_memory() {
                         if number >= statements {
                             break;
                         }
-                        let text = Statement(Dice(seed.wrapping_mul(1_000_003).wrapping_add(number as u64))).text();
+                        let text = statement(seed, number);
                         let begun = Instant::now();
                         client.send(&query(&text)).expect("sent");
                         let answer = client.answer();
@@ -75,6 +78,12 @@ fn expensive_statements_end_in_their_own_memory() {
                         let before = highest.fetch_max(peak, Ordering::Relaxed);
                         if peak > before + PEAK_RISE_MIBIBYTES_MIN {
                             println!("statement {number} or those beside it: a peak of {peak} MiB: {text}");
+                        }
+                        if peak >= PEAK_MIBIBYTES_MAX {
+                            // One that was stopped before may still be at it.
+                            for before in number.saturating_sub(STATEMENTS_SUSPECTED)..number {
+                                println!("before it, {before}: {:.300}", statement(seed, before));
+                            }
                         }
                         assert!(
                             peak < PEAK_MIBIBYTES_MAX,
@@ -97,6 +106,10 @@ fn expensive_statements_end_in_their_own_memory() {
     });
     println!("peak {} MiB; a read by key waited {longest:?} at most", server.peak_mibibytes());
     server.assert_well_within(PEAK_MIBIBYTES_MAX);
+}
+
+fn statement(seed: u64, number: usize) -> String {
+    Statement(Dice(seed.wrapping_mul(1_000_003).wrapping_add(number as u64))).text()
 }
 
 /// A generator of one statement.

@@ -28,6 +28,12 @@ const TIME_SLICE: Duration = Duration::from_millis(5);
 #[derive(Debug, Clone)]
 enum Cut {
     Rows(usize),
+    /// At most so many, and as many as show no more bytes than the values of a batch may have when
+    /// each is in so many groups.
+    Repeated {
+        rows_max: usize,
+        times: usize,
+    },
     /// As many as operators gather where rows have lists.
     Gathered,
     /// As many as show no more bytes than that once these lists are unnested.
@@ -54,6 +60,17 @@ pub(super) fn checked_in_slices(
     token: &Arc<CancellationToken>,
 ) -> Arc<dyn ExecutionPlan> {
     PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Rows(rows_max) })
+}
+
+/// Cuts batches of more rows, or of which an operator repeats each row so often that they are too
+/// large.
+pub(super) fn checked_in_repeated_slices(
+    input: Arc<dyn ExecutionPlan>,
+    rows_max: usize,
+    times: usize,
+    token: &Arc<CancellationToken>,
+) -> Arc<dyn ExecutionPlan> {
+    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Repeated { rows_max, times } })
 }
 
 /// Cuts batches of which some lists are unnested: all other values of a row are in each row of it
@@ -121,6 +138,7 @@ impl CancellableStream {
     fn cut(&mut self, batch: RecordBatch, is_rest: bool) -> Result<RecordBatch> {
         let rows = match &self.cut {
             Cut::Rows(most) => batch.num_rows().min(*most),
+            Cut::Repeated { rows_max, times } => rows_within(&batch, self.budget.batch_bytes() / times).min(*rows_max),
             Cut::Unnested(lists) => {
                 let (rows, bytes) = unnested_within(&batch, lists, self.budget.batch_bytes());
                 self.budget.rows(rows, bytes)?;
@@ -136,14 +154,14 @@ impl CancellableStream {
         }
         if rows == batch.num_rows() && !is_rest {
             return match self.cut {
-                Cut::Rows(_) | Cut::Gathered | Cut::Unnested(_) => Ok(batch),
+                Cut::Rows(_) | Cut::Repeated { .. } | Cut::Gathered | Cut::Unnested(_) => Ok(batch),
                 Cut::Bytes => with_few_buffers(batch),
             };
         }
         self.pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
         let piece = batch.slice(0, rows);
         match self.cut {
-            Cut::Rows(_) | Cut::Gathered | Cut::Unnested(_) => Ok(piece),
+            Cut::Rows(_) | Cut::Repeated { .. } | Cut::Gathered | Cut::Unnested(_) => Ok(piece),
             Cut::Bytes => compacted(&piece),
         }
     }

@@ -25,7 +25,8 @@ use super::expression::CancellableExpr;
 use super::growth::Growth;
 use super::large_operands::over_columns;
 use super::operator::{
-    checked, checked_in_gathered_slices, checked_in_pieces, checked_in_slices, checked_in_unnested_pieces,
+    checked, checked_in_gathered_slices, checked_in_pieces, checked_in_repeated_slices, checked_in_slices,
+    checked_in_unnested_pieces,
 };
 use super::projection::LargeProjectionExec;
 use super::repartition::{LISTS_DIVISOR, repartitioned};
@@ -99,13 +100,12 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
         // Each row is in as many groups as there are grouping sets.
         let sets = aggregate.group_expr().groups().len();
-        return match SET_ROWS_MAX / sets.max(1) {
-            rows if sets > 1 && *aggregate.mode() != AggregateMode::Final => {
-                let input = checked_in_slices(Arc::clone(aggregate.input()), rows.max(1), token);
-                replace_children_if_necessary(plan, vec![input])
-            }
-            _ => Ok(plan),
-        };
+        if sets <= 1 || *aggregate.mode() == AggregateMode::Final {
+            return Ok(plan);
+        }
+        let rows_max = (SET_ROWS_MAX.min(Growth::of(aggregate)?.rows_gathered()) / sets).max(1);
+        let input = checked_in_repeated_slices(Arc::clone(aggregate.input()), rows_max, sets, token);
+        return replace_children_if_necessary(plan, vec![input]);
     }
     if let Some(sort) = plan.downcast_ref::<SortExec>()
         && let Some(fetch) = sort.fetch()
