@@ -83,3 +83,26 @@ fn filters_of_scans_take_few_rows_at_a_time() {
         assert_eq!(client.ask("vacuum numbers").errors, []);
     }
 }
+
+/// Each slice of a batch would be counted with all buffers of the batch.
+#[test]
+fn sorts_of_computed_texts_take_what_the_texts_take() {
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "64", "--cache-mib", "16"]);
+    let mut client = server.connect();
+    for statement in [
+        "create table numbers (n int, t text)",
+        "insert into numbers (partitionkey, rowkey, n, t) \
+         select 'p' || n % 10, lpad(n::text, 6, '0'), n, 'text ' || n from generate_series(1, 40000) g(n)",
+        "vacuum numbers",
+    ] {
+        assert_eq!(client.ask(statement).errors, [], "{statement}");
+    }
+    for (text, expected) in [
+        ("select count(*) from (select rowkey, lpad(t, 20) from numbers order by 2 offset 0) s", "40000"),
+        ("select max(rows) from (select count(*) over (order by replace(t, 't', 'tt')) rows from numbers) s", "40000"),
+        ("select rowkey from numbers order by format('%s-%s', n % 100, t) desc offset 39999", "000100"),
+        ("select count(*) over (partition by repeat(t, 2)) from numbers limit 1", "1"),
+    ] {
+        assert_eq!(client.value(text), expected, "{text}");
+    }
+}

@@ -66,6 +66,11 @@ impl Growth {
         self.constants_bytes > 0 || self.enlarging
     }
 
+    /// What the constants of a row take, in bytes.
+    pub(super) fn constants_bytes(&self) -> usize {
+        self.constants_bytes
+    }
+
     /// Rows at a time that keep the constants small.
     pub(super) fn rows_of_constants(&self) -> usize {
         match self.constants_bytes {

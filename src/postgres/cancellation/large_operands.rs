@@ -7,15 +7,19 @@ use datafusion::common::Result;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_expr::expressions::{Column, Literal};
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, PhysicalGroupBy};
+use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
 use super::growth::Growth;
+use super::operator::{checked_in_own_buffers, checked_in_pieces};
 use super::projection::LargeProjectionExec;
+use super::small_batches::{Gathered, gathering};
 use super::token::CancellationToken;
+use crate::pass_through::{PassThrough, PassThroughExec};
 
 /// The columns of an input, and those of large values made of them.
 struct Operands {
@@ -129,6 +133,13 @@ fn function_of(
         return Ok(Some(Arc::clone(function)));
     }
     let (arguments, order) = replaced.split_at(all.args.len());
+    // It looks for what it is ordered by among its arguments, or in the input that it knows.
+    let is_known = |(new, old): (&Arc<dyn PhysicalExpr>, &Arc<dyn PhysicalExpr>)| {
+        Arc::ptr_eq(new, old) || arguments.iter().any(|argument| argument.eq(new))
+    };
+    if !order.iter().zip(&all.order_by_exprs).all(is_known) {
+        return Ok(None);
+    }
     Ok(function.with_new_expressions(arguments.to_vec(), order.to_vec()).map(Arc::new))
 }
 
@@ -140,6 +151,31 @@ fn sorted(sort: &SortExec, token: &Arc<CancellationToken>) -> Result<Option<Arc<
     let Some(input) = operands.projected(token)? else { return Ok(None) };
     let Some(keys) = LexOrdering::new(keys) else { return Ok(None) };
     let sorted = SortExec::new(keys, input).with_preserve_partitioning(sort.preserve_partitioning());
-    let sorted = Arc::new(sorted.with_fetch(sort.fetch()));
-    Ok(Some(Arc::new(ProjectionExec::try_new(kept, sorted)?)))
+    let sorted = sort_of_whole_batches(Arc::new(sorted.with_fetch(sort.fetch())), token)?;
+    let kept = ProjectionExec::try_new(kept, checked_in_pieces(sorted, token))?;
+    Ok(Some(PassThroughExec::over(Arc::new(kept), SortedBy(sort.expr().clone()))))
+}
+
+/// A sort that keeps batches as they come, in buffers of their own.
+pub(super) fn sort_of_whole_batches(
+    sort: Arc<dyn ExecutionPlan>,
+    token: &Arc<CancellationToken>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let inputs = sort.children().into_iter();
+    let inputs = inputs.map(|input| checked_in_own_buffers(Arc::clone(input), token)).collect();
+    gathering(replace_children_if_necessary(sort, inputs)?, Gathered::AllRows)
+}
+
+/// Rows in the order of expressions that are no columns of them any more: windows look for it.
+#[derive(Debug, Clone)]
+struct SortedBy(LexOrdering);
+
+impl PassThrough for SortedBy {
+    const NAME: &'static str = "SortedExec";
+
+    fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+        let mut known = input.equivalence_properties().clone();
+        known.add_ordering(self.0.clone());
+        Arc::new(PlanProperties::clone(input.properties()).with_eq_properties(known))
+    }
 }

@@ -15,7 +15,7 @@ use futures::Stream;
 use tokio::time::Instant;
 
 use super::repartition::LISTS_DIVISOR;
-use super::row_bytes::{compacted, rows_within, shown_bytes_of, unnested_within, with_few_buffers};
+use super::row_bytes::{compacted, rows_within, shown_bytes_of, unnested_within, with_few_buffers, with_own_buffers};
 use super::token::CancellationToken;
 use crate::functions::ValueBudget;
 use crate::pass_through::{PassThrough, PassThroughExec};
@@ -29,10 +29,11 @@ const TIME_SLICE: Duration = Duration::from_millis(5);
 enum Cut {
     Rows(usize),
     /// At most so many, and as many as show no more bytes than the values of a batch may have when
-    /// each is in so many groups.
+    /// each is in so many groups, beside constants of so many bytes.
     Repeated {
         rows_max: usize,
         times: usize,
+        constants_bytes: usize,
     },
     /// As many as operators gather where rows have lists.
     Gathered,
@@ -40,6 +41,8 @@ enum Cut {
     Unnested(Arc<[usize]>),
     /// As many as show no more bytes than the values of a batch may have, in buffers of their own.
     Bytes,
+    /// All, in buffers of their own if they show little of theirs.
+    Owned,
 }
 
 /// Returns the batches of its input; an error once the statement is cancelled.
@@ -68,9 +71,11 @@ pub(super) fn checked_in_repeated_slices(
     input: Arc<dyn ExecutionPlan>,
     rows_max: usize,
     times: usize,
+    constants_bytes: usize,
     token: &Arc<CancellationToken>,
 ) -> Arc<dyn ExecutionPlan> {
-    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Repeated { rows_max, times } })
+    let cut = Cut::Repeated { rows_max, times, constants_bytes };
+    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut })
 }
 
 /// Cuts batches of which some lists are unnested: all other values of a row are in each row of it
@@ -98,6 +103,15 @@ pub(super) fn checked_in_pieces(
     token: &Arc<CancellationToken>,
 ) -> Arc<dyn ExecutionPlan> {
     PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Bytes })
+}
+
+/// Copies what small batches show of large buffers, for operators that keep batches: each would be
+/// counted with the whole.
+pub(super) fn checked_in_own_buffers(
+    input: Arc<dyn ExecutionPlan>,
+    token: &Arc<CancellationToken>,
+) -> Arc<dyn ExecutionPlan> {
+    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Owned })
 }
 
 impl PassThrough for Cancellable {
@@ -137,8 +151,16 @@ impl CancellableStream {
     /// The first rows of a batch, or of the rest of one; the rest is pending.
     fn cut(&mut self, batch: RecordBatch, is_rest: bool) -> Result<RecordBatch> {
         let rows = match &self.cut {
+            Cut::Owned => return with_own_buffers(batch),
             Cut::Rows(most) => batch.num_rows().min(*most),
-            Cut::Repeated { rows_max, times } => rows_within(&batch, self.budget.batch_bytes() / times).min(*rows_max),
+            Cut::Repeated { rows_max, times, constants_bytes } => {
+                let rows = rows_within(&batch, self.budget.batch_bytes() / times).min(*rows_max);
+                if rows == 1 {
+                    let bytes = shown_bytes_of(&batch.slice(0, 1)).saturating_add(*constants_bytes);
+                    self.budget.row(bytes.saturating_mul(*times))?;
+                }
+                rows
+            }
             Cut::Unnested(lists) => {
                 let (rows, bytes) = unnested_within(&batch, lists, self.budget.batch_bytes());
                 self.budget.rows(rows, bytes)?;
@@ -155,14 +177,14 @@ impl CancellableStream {
         if rows == batch.num_rows() && !is_rest {
             return match self.cut {
                 Cut::Rows(_) | Cut::Repeated { .. } | Cut::Gathered | Cut::Unnested(_) => Ok(batch),
-                Cut::Bytes => with_few_buffers(batch),
+                Cut::Bytes | Cut::Owned => with_few_buffers(batch),
             };
         }
         self.pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
         let piece = batch.slice(0, rows);
         match self.cut {
             Cut::Rows(_) | Cut::Repeated { .. } | Cut::Gathered | Cut::Unnested(_) => Ok(piece),
-            Cut::Bytes => compacted(&piece),
+            Cut::Bytes | Cut::Owned => compacted(&piece),
         }
     }
 }

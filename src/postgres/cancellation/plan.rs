@@ -18,12 +18,13 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use super::expression::CancellableExpr;
 use super::growth::Growth;
-use super::large_operands::over_columns;
+use super::large_operands::{over_columns, sort_of_whole_batches};
 use super::operator::{
     checked, checked_in_gathered_slices, checked_in_pieces, checked_in_repeated_slices, checked_in_slices,
     checked_in_unnested_pieces,
@@ -64,7 +65,8 @@ pub fn cancellable(
         if let Some(repartition) = plan.downcast_ref::<RepartitionExec>() {
             return repartitioned(repartition, gathered_max < usize::MAX).map(Transformed::yes);
         }
-        let (repeats, needs) = (repeats_values(&plan), needs_checks(&plan));
+        let is_wide_sort = sorts(&plan) && gathered_max < usize::MAX;
+        let (repeats, needs) = (repeats_values(&plan) || is_wide_sort, needs_checks(&plan));
         let plan = bounded(plan, token)?;
         Ok(match (repeats, needs) {
             (true, _) => Transformed::yes(checked_in_pieces(plan, token)),
@@ -103,8 +105,10 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         if sets <= 1 || *aggregate.mode() == AggregateMode::Final {
             return Ok(plan);
         }
-        let rows_max = (SET_ROWS_MAX.min(Growth::of(aggregate)?.rows_gathered()) / sets).max(1);
-        let input = checked_in_repeated_slices(Arc::clone(aggregate.input()), rows_max, sets, token);
+        let growth = Growth::of(aggregate)?;
+        let rows_max = (SET_ROWS_MAX.min(growth.rows_gathered()) / sets).max(1);
+        let (input, constants_bytes) = (Arc::clone(aggregate.input()), growth.constants_bytes());
+        let input = checked_in_repeated_slices(input, rows_max, sets, constants_bytes, token);
         return replace_children_if_necessary(plan, vec![input]);
     }
     if let Some(sort) = plan.downcast_ref::<SortExec>()
@@ -115,6 +119,9 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         // evaluated again and again.
         let sort = Arc::new(sort.with_fetch(None));
         return Ok(Arc::new(LocalLimitExec::new(sort, fetch)));
+    }
+    if sorts(&plan) {
+        return sort_of_whole_batches(plan, token);
     }
     let repeats_rows = plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>();
     let is_join = repeats_rows || plan.is::<HashJoinExec>() || plan.is::<SortMergeJoinExec>();
@@ -154,6 +161,10 @@ fn repeats_values(plan: &Arc<dyn ExecutionPlan>) -> bool {
         || plan.is::<WindowAggExec>()
         || plan.is::<BoundedWindowAggExec>()
         || plan.is::<LargeProjectionExec>()
+}
+
+fn sorts(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<SortExec>() || plan.is::<SortPreservingMergeExec>()
 }
 
 /// Leaves, and operators that gather rows.

@@ -13,6 +13,12 @@ use crate::functions::shown_bytes;
 const VIEW_BYTES: usize = 16;
 /// A list of so many buffers costs little, however few the rows are.
 const SHORT_LIST: usize = 64;
+/// Larger batches show a good part of the buffers that they have.
+const FEW_ROWS: usize = 2048;
+/// How many times as large buffers may be as what a small batch shows of them, beside so many
+/// bytes.
+const SHARE_MAX: usize = 4;
+const SHORT_BUFFER_BYTES: usize = 8 << 10;
 
 /// What all columns show, in bytes; 0 for those without views.
 pub(super) fn shown_bytes_of(batch: &RecordBatch) -> usize {
@@ -93,6 +99,18 @@ pub(super) fn with_few_buffers(batch: RecordBatch) -> Result<RecordBatch> {
     });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(batch.schema(), columns.collect::<Result<Vec<_>>>()?, &options)?)
+}
+
+/// The same rows; if they are few, what they show of much larger buffers is copied.
+pub(super) fn with_own_buffers(batch: RecordBatch) -> Result<RecordBatch> {
+    let is_shared = |column: &ArrayRef| {
+        let most = shown_bytes(column).saturating_mul(SHARE_MAX).saturating_add(SHORT_BUFFER_BYTES);
+        column.get_array_memory_size() > most
+    };
+    match batch.num_rows() < FEW_ROWS && batch.columns().iter().any(is_shared) {
+        true => compacted(&batch),
+        false => Ok(batch),
+    }
 }
 
 /// How many buffers a column of views has.

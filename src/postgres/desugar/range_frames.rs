@@ -1,4 +1,4 @@
-//! RANGE frames of integers near the ends of their type, and of dates.
+//! RANGE frames of integers near the ends of their type, of dates, and of what has no distances.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use datafusion::optimizer::AnalyzerRule;
 
 /// `RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING` orders integers by a wider type, where the bounds
 /// do not overflow: DataFusion takes an overflow for the end of the partition, where NULLs are. A
-/// date is ordered as a timestamp: half a day from it there is no other.
+/// date is ordered as a timestamp: half a day from it there is no other. Without an offset, RANGE
+/// is GROUPS, which DataFusion has for all types that have an order.
 /// Runs after types are settled and before bounds are coerced.
 #[derive(Debug)]
 pub(super) struct WideRangeFrames;
@@ -28,10 +29,14 @@ impl AnalyzerRule for WideRangeFrames {
                 Expr::WindowFunction(function) => offset(&function.params.window_frame),
                 _ => false,
             });
-            if !has_offset {
-                return Ok(Transformed::no(plan));
-            }
             let names = NamePreserver::new(&plan);
+            if !has_offset {
+                return plan.map_expressions(|expr| {
+                    let name = names.save(&expr);
+                    let grouped = expr.transform_up(|expr| grouped(expr, &schema))?;
+                    Ok(if grouped.transformed { grouped.update_data(|expr| name.restore(expr)) } else { grouped })
+                });
+            }
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
                 let widened = expr.transform_up(|expr| widened(expr, &schema))?;
@@ -63,6 +68,27 @@ fn widened(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         by.expr = Expr::Cast(Cast { expr: Box::new(by.expr.clone()), field });
     }
     Ok(Transformed::yes(Expr::WindowFunction(function)))
+}
+
+fn grouped(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Expr::WindowFunction(mut function) = expr else { return Ok(Transformed::no(expr)) };
+    let is_range = function.params.window_frame.units == WindowFrameUnits::Range;
+    let mut has_no_distances = false;
+    for by in function.params.order_by.iter().filter(|_| is_range) {
+        has_no_distances |= matches!(
+            by.expr.get_type(schema)?,
+            DataType::Binary
+                | DataType::BinaryView
+                | DataType::LargeBinary
+                | DataType::FixedSizeBinary(_)
+                | DataType::Struct(_)
+                | DataType::List(_)
+        );
+    }
+    if has_no_distances {
+        function.params.window_frame.units = WindowFrameUnits::Groups;
+    }
+    Ok(Transformed::new_transformed(Expr::WindowFunction(function), has_no_distances))
 }
 
 fn offset(frame: &WindowFrame) -> bool {

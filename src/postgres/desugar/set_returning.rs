@@ -6,13 +6,14 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Select, SelectItem,
-    SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, WindowSpec, WindowType,
+    AccessExpr, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Select,
+    SelectItem, SetExpr, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs, TimezoneInfo, Value,
+    WindowSpec, WindowType,
 };
 
 use super::ast::{call, derived, last_word, name_of, quoted, select, text};
-use crate::functions::GENERATE_SERIES as SERIES;
 use crate::functions::system::ARRAY_ORDINALS;
+use crate::functions::{GENERATE_SERIES as SERIES, Moment};
 use crate::syntax::{plain_query, plain_table, visit_expressions};
 
 /// A set-returning function, the one that returns its rows as an array, and its columns if it has
@@ -84,6 +85,11 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
             match (name.as_str(), set_returning(&name)) {
                 (UNNEST, _) => (arguments, None, *with_ordinality, alias.take()),
                 (SERIES, _) if arguments.iter().all(is_constant) => {
+                    for argument in &mut args.args {
+                        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument {
+                            keep_moment(expr);
+                        }
+                    }
                     if *with_ordinality {
                         let args = args.args.clone();
                         *factor = numbered_series(args, alias.take());
@@ -144,6 +150,29 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
         values.into_iter().zip(&columns).map(|(expr, name)| SelectItem::ExprWithAlias { expr, alias: quoted(name) });
     let query = plain_query(SetExpr::Select(Box::new(select(items.collect(), Vec::new()))));
     *factor = derived(query, &alias_name, &columns, is_lateral);
+}
+
+/// Literals of moments, which the planner would read itself, in no zone, go to the function as texts
+/// that say their types.
+fn keep_moment(expr: &mut Expr) {
+    let (value, data_type) = match &*expr {
+        Expr::Cast { expr, data_type, format: None, .. } => match expr.as_ref() {
+            Expr::Value(value) => (value, data_type),
+            _ => return,
+        },
+        Expr::TypedString(typed) => (&typed.value, &typed.data_type),
+        _ => return,
+    };
+    use TimezoneInfo::{None as Unsaid, Tz, WithTimeZone, WithoutTimeZone};
+    let moment = match data_type {
+        DataType::Date => Moment::Date,
+        DataType::Timestamp(None, Unsaid | WithoutTimeZone) => Moment::Timestamp,
+        DataType::Timestamp(None, WithTimeZone | Tz) => Moment::TimestampTz,
+        _ => return,
+    };
+    if let Value::SingleQuotedString(text) = &value.value {
+        *expr = Expr::value(Value::SingleQuotedString(moment.marked(text)));
+    }
 }
 
 /// A series between constants with the numbers of its rows.

@@ -54,7 +54,7 @@ pub(super) fn of_operator(op: Operator) -> Option<&'static Function> {
 
 /// Whether an expression is a call of one of the operators with two operands. Its type is that of
 /// a number or a time, or it has none.
-pub(super) fn is_operator(expr: &Expr) -> bool {
+pub(crate) fn is_operator(expr: &Expr) -> bool {
     let Expr::ScalarFunction(call) = in_full(expr) else { return false };
     call.func.inner().is::<Scalar>() && matches!(call.func.name(), "+" | "-" | "*" | "/" | "%")
 }

@@ -27,6 +27,39 @@ pub const NAME: &str = "generate_series";
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
 
+/// What the text of a moment begins with, before its type.
+const MARK: char = '\u{1}';
+
+/// The type of a moment that is an argument as a text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Moment {
+    Date,
+    Timestamp,
+    TimestampTz,
+}
+
+impl Moment {
+    const ALL: [(Self, char); 3] = [(Self::Date, 'd'), (Self::Timestamp, 't'), (Self::TimestampTz, 'z')];
+
+    /// The text with its type.
+    pub(crate) fn marked(self, text: &str) -> String {
+        let letter = Self::ALL.iter().find(|(moment, _)| *moment == self).map_or(' ', |(_, letter)| *letter);
+        format!("{MARK}{letter}{text}")
+    }
+
+    /// The type and the text that [`Moment::marked`] has made one of.
+    fn of(value: &ScalarValue) -> Option<(DataType, &str)> {
+        let marked = value.try_as_str().flatten()?.strip_prefix(MARK)?;
+        let (moment, letter) = Self::ALL.iter().find(|(_, letter)| marked.starts_with(*letter))?;
+        let data_type = match moment {
+            Self::Date => DataType::Date32,
+            Self::Timestamp => timestamp(),
+            Self::TimestampTz => timestamptz(),
+        };
+        Some((data_type, &marked[letter.len_utf8()..]))
+    }
+}
+
 /// The function in FROM.
 #[derive(Debug)]
 pub(super) struct GenerateSeries;
@@ -67,7 +100,10 @@ impl Series {
         let kinds: Vec<Kind> = constants
             .iter()
             .zip(args)
-            .map(|(value, arg)| if unknown_text(arg).is_some() { Kind::Null } else { Kind::of(&value.data_type()) })
+            .map(|(value, arg)| match unknown_text(arg) {
+                Some(_) if value.data_type().is_string() => Kind::Null,
+                _ => Kind::of(&value.data_type()),
+            })
             .collect();
         let (Some(first), Some(second)) = (kinds.first(), kinds.get(1)) else {
             return fail(SqlState::UNDEFINED_FUNCTION, format!("function {NAME} takes two or three arguments"));
@@ -128,7 +164,13 @@ fn constant(arg: &Expr, zone: &Zone) -> Result<ScalarValue> {
     let schema = DFSchema::empty();
     let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
     match resolver.resolve(arg.clone())? {
-        Expr::Literal(value, _) => Ok(value),
+        Expr::Literal(value, _) => match Moment::of(&value) {
+            Some((data_type, text)) => {
+                let text = ScalarValue::Utf8View(Some(text.to_owned()));
+                cast::cast_value(&text, &Field::new("", data_type, true), zone)
+            }
+            None => Ok(value),
+        },
         _ => fail(SqlState::FEATURE_NOT_SUPPORTED, format!("arguments of {NAME} have to be constants")),
     }
 }

@@ -3,23 +3,31 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, ListArray, PrimitiveArray};
+use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::cast;
 use arrow::datatypes::{
     DataType, Field, FieldRef, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,
+    TimestampMicrosecondType,
 };
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
     ColumnarValue, Documentation, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
+use super::error::{SqlState, fail};
+use super::interval_math::{date_range, moved};
 use super::kind::interval;
 use super::value_budget::ValueBudget;
+use super::zone::Zone;
+use crate::carried::Stop;
 
 /// Most items are as wide, and none is wider.
 const ITEM_BYTES: u128 = 8;
 const DAY_MICROS: i128 = 86_400_000_000;
 const MONTH_DAYS_MIN: i128 = 28;
+/// Items between two checks for cancellation.
+const ITEMS_CHECKED: usize = 4096;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct SeriesArray {
@@ -61,12 +69,64 @@ impl ScalarUDFImpl for SeriesArray {
                 reserved.value(usize::try_from(bytes).unwrap_or(usize::MAX))?;
             }
         }
+        if let [start, stop, step] = arrays.as_slice()
+            && let DataType::Timestamp(TimeUnit::Microsecond, zone) = start.data_type()
+            && stop.data_type() == start.data_type()
+            && let Some(steps) = step.as_primitive_opt::<IntervalMonthDayNanoType>()
+        {
+            let session = Zone::of(&args.config_options)?;
+            let lists = moments(start, stop, steps, zone.as_ref().map(|_| &session), &Stop::of(&args.config_options))?;
+            let lists = cast(&lists, args.return_field.data_type())?;
+            return Ok(match is_constant {
+                true => ColumnarValue::Scalar(ScalarValue::try_from_array(&lists, 0)?),
+                false => ColumnarValue::Array(lists),
+            });
+        }
         self.inner.invoke_with_args(args)
     }
 
     fn documentation(&self) -> Option<&Documentation> {
         self.inner.documentation()
     }
+}
+
+/// The moments of each row's series. Days and months are those of a zone: DataFusion's are of UTC.
+fn moments(
+    start: &ArrayRef,
+    stop: &ArrayRef,
+    steps: &IntervalMonthDayNanoArray,
+    zone: Option<&Zone>,
+    stops: &Stop,
+) -> Result<ArrayRef> {
+    let (first, last) =
+        (start.as_primitive::<TimestampMicrosecondType>(), stop.as_primitive::<TimestampMicrosecondType>());
+    let nulls = NullBuffer::union_many([first.nulls(), last.nulls(), steps.nulls()]);
+    let (mut items, mut lengths) = (Vec::new(), Vec::with_capacity(first.len()));
+    for row in 0..first.len() {
+        stops.check()?;
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            lengths.push(0);
+            continue;
+        }
+        let (step, last) = (steps.value(row), last.value(row));
+        let sign = (step.months, step.days, step.nanoseconds).cmp(&(0, 0, 0));
+        if sign.is_eq() {
+            return fail(SqlState::INVALID_PARAMETER_VALUE, "step size cannot equal zero");
+        }
+        let (before, mut at) = (items.len(), first.value(row));
+        while if sign.is_gt() { at <= last } else { at >= last } {
+            items.push(at);
+            if items.len() % ITEMS_CHECKED == 0 {
+                stops.check()?;
+            }
+            at = moved(at, step, 1, zone).ok_or_else(|| date_range("timestamp"))?;
+        }
+        lengths.push(items.len() - before);
+    }
+    let items: ArrayRef = Arc::new(PrimitiveArray::<TimestampMicrosecondType>::from(items));
+    let items = cast(&items, start.data_type())?;
+    let item = Arc::new(Field::new_list_field(start.data_type().clone(), true));
+    Ok(Arc::new(ListArray::try_new(item, OffsetBuffer::from_lengths(lengths), items, nulls)?))
 }
 
 /// How many items a row's series has at most; none for arguments that it is not made of.

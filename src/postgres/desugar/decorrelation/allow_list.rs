@@ -6,6 +6,7 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
 
 use super::outer_references::{holds_subquery, refers_outside};
+use crate::functions::is_arithmetic;
 
 /// Whether a conjunct of WHERE may stay. As a whole conjunct, not as a part of one: there unknown
 /// is as good as false.
@@ -61,14 +62,41 @@ fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
             let fits = split_conjunction(&filter.predicate)
                 .into_iter()
                 .all(|conjunct| !conjunct.contains_outer() || above != Above::Aggregate || equates(conjunct));
-            Ok(fits && can_pull_up(&filter.input, above)?)
+            // Of joins under an aggregate the rule finds no condition, since it is pushed into them.
+            if !fits || above == Above::Aggregate && matches!(filter.input.as_ref(), LogicalPlan::Join(_)) {
+                return Ok(false);
+            }
+            // HAVING would be forgotten of groups that are empty.
+            can_pull_up(&filter.input, if above == Above::Values { Above::Rows } else { above })
         }
         node if node.contains_outer_reference() => Ok(false),
-        LogicalPlan::Projection(projection) => can_pull_up(&projection.input, above),
+        LogicalPlan::Projection(projection) => {
+            let is_over_aggregate = matches!(projection.input.as_ref(), LogicalPlan::Aggregate(_));
+            let fits = !is_over_aggregate || projection.expr.iter().all(follows_aggregates);
+            Ok(fits && can_pull_up(&projection.input, above)?)
+        }
         LogicalPlan::Aggregate(aggregate) => {
-            Ok(above == Above::Values && can_pull_up(&aggregate.input, Above::Aggregate)?)
+            let has_sets = aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_)));
+            Ok(above == Above::Values && !has_sets && can_pull_up(&aggregate.input, Above::Aggregate)?)
         }
         _ => Ok(false),
+    }
+}
+
+/// Whether an expression over aggregates is NULL where they are, as those of no rows are in the
+/// join that DataFusion makes: what it puts in the place of counts is all that it knows of others.
+fn follows_aggregates(expr: &Expr) -> bool {
+    match expr {
+        Expr::Column(_) => true,
+        Expr::Alias(alias) => follows_aggregates(&alias.expr),
+        Expr::Cast(cast) => follows_aggregates(&cast.expr),
+        Expr::ScalarFunction(call) if is_arithmetic(expr) => {
+            call.args
+                .iter()
+                .all(|arg| matches!(arg, Expr::Literal(value, _) if !value.is_null()) || follows_aggregates(arg))
+                && call.args.iter().any(Expr::any_column_refs)
+        }
+        _ => false,
     }
 }
 
