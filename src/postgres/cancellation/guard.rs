@@ -71,8 +71,8 @@ impl StatementGuard {
     }
 }
 
-/// When a request of several messages times out: the first of them that takes time starts the clock,
-/// which runs until the request ends, as in PostgreSQL.
+/// When a request of several messages times out: the first of them that takes time starts the
+/// clock, which runs until the request ends, as in PostgreSQL.
 #[derive(Debug, Default)]
 pub struct RequestDeadline(Option<Instant>);
 

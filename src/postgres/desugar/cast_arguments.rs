@@ -1,5 +1,5 @@
-//! Calls that differ in a cast of their arguments only, `sum(a), sum(a::numeric)`, or of the keys of
-//! their windows.
+//! Calls that differ in a cast of their arguments only, `sum(a), sum(a::numeric)`, or of the keys
+//! of their windows.
 //!
 //! DataFusion names a result by its expression without casts, and refuses two of one name.
 //! An argument of such calls with a cast in it goes through `coalesce` of itself alone, once or

@@ -152,8 +152,8 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
     *factor = derived(query, &alias_name, &columns, is_lateral);
 }
 
-/// Literals of moments, which the planner would read itself, in no zone, go to the function as texts
-/// that say their types.
+/// Literals of moments, which the planner would read itself, in no zone, go to the function as
+/// texts that say their types.
 fn keep_moment(expr: &mut Expr) {
     let (value, data_type) = match &*expr {
         Expr::Cast { expr, data_type, format: None, .. } => match expr.as_ref() {

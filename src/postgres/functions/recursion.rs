@@ -211,7 +211,8 @@ fn is_implicit(cast: &Cast) -> bool {
     is_wide && cast.field.name() != WRITTEN && cast.field.metadata().is_empty()
 }
 
-/// The recursive term with columns of the first one's types by name: `text` where that is `varchar`.
+/// The recursive term with columns of the first one's types by name: `text` where that is
+/// `varchar`.
 pub(super) fn with_metadata_of(first: &LogicalPlan, term: LogicalPlan) -> Result<LogicalPlan> {
     let fields = || first.schema().fields().iter().zip(term.schema().fields());
     if fields().all(|(wanted, found)| wanted.metadata() == found.metadata()) {

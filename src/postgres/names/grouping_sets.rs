@@ -1,11 +1,9 @@
-//! ROLLUP and CUBE that DataFusion does not plan: with a term twice, with several in parentheses, or
-//! within GROUPING SETS, where they are read as calls.
+//! ROLLUP and CUBE that DataFusion does not plan: with a term twice, with several in parentheses,
+//! or within GROUPING SETS, where they are read as calls.
 
 use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::error::{NameError, Result, SqlState};
-use super::order::Item;
-use super::scope::unwrapped;
 
 /// Most terms of a CUBE, as in PostgreSQL.
 const CUBE_TERMS_MAX: usize = 12;
@@ -36,26 +34,6 @@ pub(super) fn refuse_many(terms: &[Expr]) -> Result<()> {
         if all > SETS_MAX {
             let message = format!("too many grouping sets present (maximum {SETS_MAX})");
             return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message).at_node(term));
-        }
-    }
-    Ok(())
-}
-
-/// Two output columns of one expression are two terms of the sets: where one of them is left out,
-/// the other keeps its values. Takes each item once.
-///
-/// # Errors
-/// Two such items: in a plan they are one column.
-pub(super) fn refuse_equal_columns(meant: &[usize], items: &[Item]) -> Result<()> {
-    for (place, first) in meant.iter().enumerate() {
-        let first = &items[*first];
-        let mut others = meant[place + 1..].iter().map(|other| &items[*other]);
-        if let Some(second) = others.find(|other| unwrapped(&other.expr) == unwrapped(&first.expr)) {
-            let message = format!(
-                "grouping sets of two columns of one expression, \"{}\" and \"{}\", are not supported",
-                first.output.label, second.output.label
-            );
-            return Err(NameError::unsupported(message).at_node(&second.expr));
         }
     }
     Ok(())

@@ -144,7 +144,7 @@ impl Resolver<'_> {
             meant.sort_unstable();
             meant.dedup();
             meant.retain(|item| !is_long(&items[*item].expr));
-            grouping_sets::refuse_equal_columns(&meant, items)?;
+            refuse_equal_columns(&meant, items)?;
         }
         Ok(())
     }
@@ -230,6 +230,26 @@ impl Resolver<'_> {
             Pick::None => Ok(false),
         }
     }
+}
+
+/// Two output columns of one expression are two terms of the sets: where one of them is left out,
+/// the other keeps its values. Takes each item once.
+///
+/// # Errors
+/// Two such items: in a plan they are one column.
+fn refuse_equal_columns(meant: &[usize], items: &[Item]) -> Result<()> {
+    for (place, first) in meant.iter().enumerate() {
+        let first = &items[*first];
+        let mut others = meant[place + 1..].iter().map(|other| &items[*other]);
+        if let Some(second) = others.find(|other| unwrapped(&other.expr) == unwrapped(&first.expr)) {
+            let message = format!(
+                "grouping sets of two columns of one expression, \"{}\" and \"{}\", are not supported",
+                first.output.label, second.output.label
+            );
+            return Err(NameError::unsupported(message).at_node(&second.expr));
+        }
+    }
+    Ok(())
 }
 
 /// Whether an expression leans so far to the left that what recurses, as comparing it does, could

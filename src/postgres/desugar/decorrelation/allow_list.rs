@@ -62,7 +62,8 @@ fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
             let fits = split_conjunction(&filter.predicate)
                 .into_iter()
                 .all(|conjunct| !conjunct.contains_outer() || above != Above::Aggregate || equates(conjunct));
-            // Of joins under an aggregate the rule finds no condition, since it is pushed into them.
+            // Of joins under an aggregate the rule finds no condition, since it is pushed into
+            // them.
             if !fits || above == Above::Aggregate && matches!(filter.input.as_ref(), LogicalPlan::Join(_)) {
                 return Ok(false);
             }

@@ -113,8 +113,8 @@ fn projected(subquery: Subquery) -> Result<Subquery> {
     Ok(Subquery { subquery: Arc::new(plan), ..subquery })
 }
 
-/// `(SELECT sum(outer.x) FROM t)` is a sum over the rows of the outer query: an aggregate belongs to
-/// the nearest query of which its arguments or its FILTER have a column, however deep.
+/// `(SELECT sum(outer.x) FROM t)` is a sum over the rows of the outer query: an aggregate belongs
+/// to the nearest query of which its arguments or its FILTER have a column, however deep.
 fn refuse_outer_aggregates(expr: &Expr, input: &DFSchema) -> Result<()> {
     expr.apply(|expr| {
         let Expr::AggregateFunction(AggregateFunction { func, params }) = expr else {

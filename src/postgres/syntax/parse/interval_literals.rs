@@ -1,6 +1,6 @@
-//! `INTERVAL(1) '1.25 s'` as the cast `'1.25 s'::INTERVAL(1)`: the parser forgets the digits. And the
-//! offset of a frame `'1 day'::interval PRECEDING` as `INTERVAL '1 day' PRECEDING`, where it knows no
-//! casts.
+//! `INTERVAL(1) '1.25 s'` as the cast `'1.25 s'::INTERVAL(1)`: the parser forgets the digits. And
+//! the offset of a frame `'1 day'::interval PRECEDING` as `INTERVAL '1 day' PRECEDING`, where it
+//! knows no casts.
 
 use std::borrow::Cow;
 
