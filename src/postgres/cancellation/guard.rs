@@ -110,7 +110,7 @@ mod tests {
     fn the_messages_of_a_request_have_one_deadline() {
         let signals = Arc::new(Signals::new());
         let mut request = RequestDeadline::default();
-        let mut deadline =
+        let deadline =
             |request: &mut RequestDeadline, timeout: Option<Duration>| request.guard(&signals, timeout).deadline;
         let first = deadline(&mut request, Some(Duration::from_secs(60)));
         assert!(first.is_some());
