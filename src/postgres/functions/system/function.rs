@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array};
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::{Result, exec_err, internal_err};
+use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
@@ -61,6 +61,10 @@ impl Call<'_> {
         self.text(index).unwrap_or_default()
     }
 
+    fn refuse<T>(&self, index: usize, wanted: &str) -> Result<T> {
+        refused(self.fields, index, wanted)
+    }
+
     /// An oid: a number, or the text of one.
     pub(super) fn oid(&self, index: usize) -> Result<u32> {
         match self.get(index) {
@@ -70,7 +74,7 @@ impl Call<'_> {
                 Err(_) => fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range"),
             },
             Datum::Text(text) => Ok(read_oid(text)?),
-            other => internal_err!("{other:?} as an oid"),
+            _ => self.refuse(index, "oid"),
         }
     }
 
@@ -86,7 +90,7 @@ impl Call<'_> {
                 let message = format!("invalid input syntax for type integer: \"{text}\"");
                 Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message).into()
             }),
-            other => internal_err!("{other:?} as an integer"),
+            _ => self.refuse(index, "integer"),
         }
     }
 
@@ -102,9 +106,16 @@ impl Call<'_> {
                     fail(SqlState::INVALID_TEXT_REPRESENTATION, message)
                 }
             },
-            other => internal_err!("{other:?} as a boolean"),
+            _ => self.refuse(index, "boolean"),
         }
     }
+}
+
+/// An argument of a type that it may not have.
+fn refused<T>(fields: &[FieldRef], index: usize, wanted: &str) -> Result<T> {
+    let given = fields.get(index).map_or_else(String::new, |field| sql_type_name(field.data_type()));
+    let message = format!("argument {} is of type {given}, and has to be of type {wanted}", index + 1);
+    fail(SqlState::DATATYPE_MISMATCH, message)
 }
 
 /// The text form of an oid: PostgreSQL takes negative numbers, as 32 bits.
@@ -181,8 +192,11 @@ impl<'a> Columns<'a> {
 
     /// An argument as integers, if it is given.
     pub(super) fn integers(&self, index: usize) -> Result<Option<Int64Array>> {
-        let cast = self.arrays.get(index).map(|array| arrow::compute::cast(array, &DataType::Int64));
-        Ok(cast.transpose()?.map(|array| array.as_primitive().clone()))
+        let Some(array) = self.arrays.get(index) else { return Ok(None) };
+        if array.data_type().is_nested() {
+            return refused(self.fields, index, "integer");
+        }
+        Ok(Some(arrow::compute::cast(array, &DataType::Int64)?.as_primitive().clone()))
     }
 
     /// Whether an argument is an `int2vector` or `oidvector`.
