@@ -85,7 +85,6 @@ pub(crate) const QUESTIONS: &[(&str, &str)] = &[
     ("SELECT * FROM items ORDER small", "other words or another place"),
     ("SELECT length('a', 'b')", "another SQLSTATE"),
     ("SELECT max(flag) FROM items", "answered, where PostgreSQL refuses"),
-    ("SELECT small FROM items HAVING small > 1", "another SQLSTATE"),
     ("SELECT DISTINCT small FROM items ORDER BY big", "another SQLSTATE"),
     ("SELECT DISTINCT ON (small) small, big FROM items ORDER BY big", "another SQLSTATE"),
     ("SELECT (SELECT small, big FROM items)", "another SQLSTATE"),
