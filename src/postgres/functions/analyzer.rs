@@ -132,7 +132,7 @@ impl PostgresTypes {
 
 /// Most short names one over the other: what stays deep takes time that grows with the square of
 /// its levels.
-const SHORT_NAMES_MAX: usize = 24;
+const SHORT_NAMES_MAX: usize = 26;
 
 /// Resolves an expression from its leaves up, and fuses what has become deep.
 struct Resolving<'a> {
