@@ -74,18 +74,16 @@ impl Table {
         begin_with(&self.columns, before) && before.iter().zip(&self.columns).all(declared)
     }
 
-    /// Whether properties have the columns that they had in `before`, and none that has come since
+    /// Whether properties have the columns that they had in `before`, in their places, and no other
     /// has one of their names but for its case, by which SQL could mean either.
     pub fn keeps_columns_of<'n>(&self, before: &Self, mut properties: impl Iterator<Item = &'n str>) -> bool {
-        let came = |column: &&PropertyColumn| before.columns.iter().all(|old| old.name != column.name);
-        let new: Vec<_> = self.columns.iter().filter(came).collect();
         properties.all(|property| {
-            let of = |table: &'_ Self| table.columns.iter().position(|column| *column.name == *property);
-            let same = match (of(before), of(self)) {
-                (Some(old), Some(now)) => before.columns[old] == self.columns[now],
-                _ => false,
-            };
-            same && new.iter().all(|column| !column.name.eq_ignore_ascii_case(property))
+            let place = before.columns.iter().position(|column| *column.name == *property);
+            place.is_some_and(|place| self.columns.get(place) == before.columns.get(place))
+                && !self
+                    .columns
+                    .iter()
+                    .any(|other| *other.name != *property && other.name.eq_ignore_ascii_case(property))
         })
     }
 

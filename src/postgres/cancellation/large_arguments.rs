@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn what_is_one_value_in_a_batch_may_be_another_in_the_next() -> Result<()> {
         let schema = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]));
-        let case = when(col("n").eq(lit(1_i64)), repeat(lit("x"), lit(3_i64)))
+        let case = when(col("n").eq(lit(1_i64)), repeat(lit("x"), lit(2_i64)))
             .when(col("n").eq(lit(2_i64)), lit("y"))
             .when(col("n").eq(lit(3_i64)), lit("z"))
             .end()?;
@@ -184,7 +184,7 @@ mod tests {
         let expr = SessionContext::new().create_physical_expr(upper(case), &schema_of_columns)?;
         let counted = with_counted_arguments(expr, 1, ValueBudget::of_memory(1 << 30))?;
         assert!(counted.is::<LargeArgumentsExpr>(), "{counted}");
-        for (n, wanted) in [(2, "Y"), (1, "XXX"), (3, "Z"), (2, "Y")] {
+        for (n, wanted) in [(2, "Y"), (1, "XX"), (3, "Z"), (2, "Y")] {
             let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(Int64Array::from(vec![n; 4]))])?;
             let found = counted.evaluate(&batch)?.into_array(4)?;
             let found = arrow::compute::cast(&found, &DataType::Utf8)?;

@@ -151,7 +151,7 @@ impl CancellableStream {
     /// The first rows of a batch, or of the rest of one; the rest is pending.
     fn cut(&mut self, batch: RecordBatch, is_rest: bool) -> Result<RecordBatch> {
         let rows = match &self.cut {
-            Cut::Owned => return with_own_buffers(batch),
+            Cut::Owned => batch.num_rows(),
             Cut::Rows(most) => batch.num_rows().min(*most),
             Cut::Repeated { rows_max, times, constants_bytes } => {
                 let rows = rows_within(&batch, self.budget.batch_bytes() / times).min(*rows_max);
@@ -177,7 +177,8 @@ impl CancellableStream {
         if rows == batch.num_rows() && !is_rest {
             return match self.cut {
                 Cut::Rows(_) | Cut::Repeated { .. } | Cut::Gathered | Cut::Unnested(_) => Ok(batch),
-                Cut::Bytes | Cut::Owned => with_few_buffers(batch),
+                Cut::Bytes => with_few_buffers(batch),
+                Cut::Owned => with_own_buffers(batch),
             };
         }
         self.pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));

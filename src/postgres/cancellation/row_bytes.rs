@@ -89,28 +89,30 @@ pub(super) fn compacted(batch: &RecordBatch) -> Result<RecordBatch> {
 /// are batches.
 pub(super) fn with_few_buffers(batch: RecordBatch) -> Result<RecordBatch> {
     let most = batch.num_rows().max(SHORT_LIST);
-    let is_long = |column: &ArrayRef| buffers(column) > most;
-    if !batch.columns().iter().any(is_long) {
+    with_compact_columns(batch, |column| buffers(column) > most)
+}
+
+/// The same rows; if they are few, what their views show of much larger buffers is copied.
+pub(super) fn with_own_buffers(batch: RecordBatch) -> Result<RecordBatch> {
+    if batch.num_rows() >= FEW_ROWS {
         return Ok(batch);
     }
-    let columns = batch.columns().iter().map(|column| match is_long(column) {
+    with_compact_columns(batch, |column| {
+        let most = || shown_bytes(column).saturating_mul(SHARE_MAX).saturating_add(SHORT_BUFFER_BYTES);
+        buffers(column) > 0 && column.get_array_memory_size() > most()
+    })
+}
+
+fn with_compact_columns(batch: RecordBatch, is_wide: impl Fn(&ArrayRef) -> bool) -> Result<RecordBatch> {
+    if !batch.columns().iter().any(&is_wide) {
+        return Ok(batch);
+    }
+    let columns = batch.columns().iter().map(|column| match is_wide(column) {
         true => compact(column),
         false => Ok(Arc::clone(column)),
     });
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     Ok(RecordBatch::try_new_with_options(batch.schema(), columns.collect::<Result<Vec<_>>>()?, &options)?)
-}
-
-/// The same rows; if they are few, what they show of much larger buffers is copied.
-pub(super) fn with_own_buffers(batch: RecordBatch) -> Result<RecordBatch> {
-    let is_shared = |column: &ArrayRef| {
-        let most = shown_bytes(column).saturating_mul(SHARE_MAX).saturating_add(SHORT_BUFFER_BYTES);
-        column.get_array_memory_size() > most
-    };
-    match batch.num_rows() < FEW_ROWS && batch.columns().iter().any(is_shared) {
-        true => compacted(&batch),
-        false => Ok(batch),
-    }
 }
 
 /// How many buffers a column of views has.

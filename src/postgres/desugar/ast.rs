@@ -38,6 +38,15 @@ pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     plain_call(name_of(name), arguments)
 }
 
+/// Puts an expression through `coalesce` of itself alone, once or more often: another name for the
+/// same value.
+pub(super) fn in_coalesce(expr: &mut Expr, times: usize) {
+    for _ in 0..times {
+        let inner = std::mem::replace(expr, null());
+        *expr = call("coalesce", vec![inner]);
+    }
+}
+
 pub(super) fn call_with(name: &str, arguments: Vec<Expr>, clauses: Vec<FunctionArgumentClause>) -> Expr {
     let args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
     call_of(name_of(name), args, clauses)

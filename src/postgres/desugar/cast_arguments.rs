@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Statement, Value, WindowSpec, WindowType,
 };
 
-use super::ast::{call, last_word};
+use super::ast::{in_coalesce, last_word};
 use crate::functions::is_aggregate;
 use crate::syntax::{visit_expressions, visit_expressions_mut};
 
@@ -76,10 +76,7 @@ fn place(all: &[String], this: &str) -> Option<usize> {
 
 fn wrap_cast(expr: &mut Expr, times: usize) {
     if take_casts_off(&mut expr.clone()) {
-        for _ in 0..times {
-            let inner = std::mem::replace(expr, Expr::value(Value::Null));
-            *expr = call("coalesce", vec![inner]);
-        }
+        in_coalesce(expr, times);
     }
 }
 

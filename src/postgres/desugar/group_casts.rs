@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
     VisitorMut,
 };
 
-use super::ast::{call, last_word};
+use super::ast::{in_coalesce, last_word};
 use super::cast_arguments::take_casts_off;
 use crate::syntax::visit_mut;
 
@@ -140,10 +140,7 @@ impl VisitorMut for Wrapping {
             && !matches!(expr, Expr::Nested(_))
             && let Some(times) = self.times(expr)
         {
-            for _ in 0..times {
-                let inner = std::mem::replace(expr, Expr::value(Value::Null));
-                *expr = call("coalesce", vec![inner]);
-            }
+            in_coalesce(expr, times);
         }
         ControlFlow::Continue(())
     }

@@ -32,11 +32,15 @@ pub(super) fn refuse_many(terms: &[Expr]) -> Result<()> {
         };
         all = all.saturating_mul(sets);
         if all > SETS_MAX {
-            let message = format!("too many grouping sets present (maximum {SETS_MAX})");
-            return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message).at_node(term));
+            return Err(too_many_sets(term));
         }
     }
     Ok(())
+}
+
+fn too_many_sets(term: &Expr) -> NameError {
+    let message = format!("too many grouping sets present (maximum {SETS_MAX})");
+    NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message).at_node(term)
 }
 
 /// Puts the sets of ROLLUP and CUBE within GROUPING SETS into their place.
@@ -60,6 +64,9 @@ pub(super) fn flatten(term: &mut Expr) -> Result<()> {
                         NameError::unsupported(message).at_node(&term)
                     })?;
                     flat.extend(sets);
+                    if flat.len() > SETS_MAX {
+                        return Err(too_many_sets(&term));
+                    }
                 }
                 None => flat.push(set),
             },

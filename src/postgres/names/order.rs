@@ -127,20 +127,20 @@ impl Resolver<'_> {
         *terms = flat;
         terms.iter_mut().try_for_each(grouping_sets::flatten)?;
         grouping_sets::refuse_many(terms)?;
-        let (mut has_sets, mut meant) = (false, Vec::new());
+        let is_set = |term: &Expr| matches!(term, Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_));
+        let mut meant = terms.iter().any(is_set).then(Vec::new);
         for term in terms {
             match term {
                 Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets) => {
-                    has_sets = true;
                     for term in sets.iter_mut().flatten() {
-                        self.group_term(term, items, As::Expression, &mut meant)?;
+                        self.group_term(term, items, As::Expression, meant.as_mut())?;
                     }
                     grouping_sets::spell_out(term);
                 }
-                term => self.group_term(term, items, As::Position, &mut meant)?,
+                term => self.group_term(term, items, As::Position, meant.as_mut())?,
             }
         }
-        if has_sets {
+        if let Some(mut meant) = meant {
             meant.sort_unstable();
             meant.dedup();
             meant.retain(|item| !is_long(&items[*item].expr));
@@ -149,15 +149,20 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Adds the output column that the term means, if it is one.
-    fn group_term(&mut self, expr: &mut Expr, items: &[Item], written: As, meant: &mut Vec<usize>) -> Result<()> {
+    /// Adds the output column that the term means, if it is one, to those that are wanted.
+    fn group_term(
+        &mut self,
+        expr: &mut Expr,
+        items: &[Item],
+        written: As,
+        mut meant: Option<&mut Vec<usize>>,
+    ) -> Result<()> {
+        let each = |term: &mut Expr| self.group_term(term, items, written, meant.as_deref_mut());
         match expr {
             Expr::GroupingSets(sets) | Expr::Cube(sets) | Expr::Rollup(sets) => {
-                return sets.iter_mut().flatten().try_for_each(|term| self.group_term(term, items, written, meant));
+                return sets.iter_mut().flatten().try_for_each(each);
             }
-            Expr::Tuple(terms) => {
-                return terms.iter_mut().try_for_each(|term| self.group_term(term, items, written, meant));
-            }
+            Expr::Tuple(terms) => return terms.iter_mut().try_for_each(each),
             _ => {}
         }
         let mut position = position_of(expr, items.iter().map(|item| &*item.output.label), "GROUP BY")?;
@@ -168,12 +173,16 @@ impl Resolver<'_> {
             position = labelled(&ident, items, "GROUP BY")?;
         }
         if let Some(position) = position {
-            meant.push(position);
+            if let Some(meant) = meant {
+                meant.push(position);
+            }
             write(expr, position, items, written);
             return Ok(());
         }
         self.expr(expr)?;
-        if !is_long(expr) {
+        if let Some(meant) = meant
+            && !is_long(expr)
+        {
             meant.extend(items.iter().position(|item| unwrapped(&item.expr) == unwrapped(expr)));
         }
         Ok(())

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray, StringViewBuilder};
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::Field;
 use bytes::BytesMut;
 use datafusion::common::Result;
+use datafusion::logical_expr::Volatility;
 
 use super::datum::Returns;
-use super::function::{Columns, Definition};
+use super::function::{Body, Columns, Definition};
 use crate::functions::value_budget::Reserved;
 use crate::types::{ColumnEncoder, Format};
 
@@ -17,41 +18,46 @@ use crate::types::{ColumnEncoder, Format};
 const ITEMS_CHECKED: usize = 4096;
 
 pub(super) static FUNCTIONS: &[Definition] = &[
-    Definition::stable_over_columns("array_to_string", (2, 3), Returns::Text, |columns| {
-        let (separators, nulls) = (columns.texts(1)?, columns.texts(2)?);
-        let text = |texts: &Option<Arc<dyn Array>>, row: usize| {
-            let texts = texts.as_ref().filter(|texts| !texts.is_null(row))?;
-            Some(texts.as_string_view().value(row).to_owned())
-        };
-        each_array(columns, |row, items, writer| {
-            let Some(separator) = text(&separators, row) else { return Ok(false) };
-            writer.joined(items, &separator, text(&nulls, row).as_deref())?;
-            Ok(true)
-        })
-    }),
-    Definition::stable_over_columns("array_out", (1, 1), Returns::Text, |columns| {
-        let is_vector = columns.is_vector(0);
-        let (array, field) = (columns.array(0), Field::new("", columns.array(0).data_type().clone(), true));
-        if is_vector || !matches!(array.data_type(), DataType::List(_)) {
-            return each_array(columns, |_, items, writer| writer.joined(items, " ", None).map(|()| true));
-        }
-        let encoder = ColumnEncoder::new(&field, array, Format::Text, columns.style())?;
-        let (mut texts, mut buffer) = (StringViewBuilder::with_capacity(columns.rows()), BytesMut::new());
-        let mut reserved = columns.reserve();
-        for row in 0..columns.rows() {
-            columns.check()?;
-            if encoder.is_null(row) {
-                texts.append_null();
-                continue;
-            }
-            buffer.clear();
-            let text = encoder.text(row, &mut buffer)?;
-            reserved.value(text.len())?;
-            texts.append_value(text);
-        }
-        Ok(Arc::new(texts.finish()))
-    }),
+    Definition::of("array_to_string", (2, 3), Returns::Text, Volatility::Stable, Body::Columns(array_to_string)),
+    Definition::of("array_out", (1, 1), Returns::Text, Volatility::Stable, Body::Columns(array_out)),
 ];
+
+fn array_to_string(columns: &Columns) -> Result<ArrayRef> {
+    fn text(texts: Option<&ArrayRef>, row: usize) -> Option<&str> {
+        let texts = texts.filter(|texts| !texts.is_null(row))?;
+        Some(texts.as_string_view().value(row))
+    }
+    let (separators, nulls) = (columns.texts(1)?, columns.texts(2)?);
+    each_array(columns, |row, items, writer| {
+        let Some(separator) = text(separators.as_ref(), row) else { return Ok(false) };
+        writer.joined(items, separator, text(nulls.as_ref(), row))?;
+        Ok(true)
+    })
+}
+
+/// `{a,NULL,"b c"}`, and `1 2` for a vector.
+fn array_out(columns: &Columns) -> Result<ArrayRef> {
+    if columns.is_vector(0) {
+        return each_array(columns, |_, items, writer| writer.joined(items, " ", None).map(|()| true));
+    }
+    let array = columns.array(0);
+    let field = Field::new("", array.data_type().clone(), true);
+    let encoder = ColumnEncoder::new(&field, array, Format::Text, columns.style())?;
+    let (mut texts, mut buffer) = (StringViewBuilder::with_capacity(columns.rows()), BytesMut::new());
+    let mut reserved = columns.reserve();
+    for row in 0..columns.rows() {
+        columns.check()?;
+        if encoder.is_null(row) {
+            texts.append_null();
+            continue;
+        }
+        buffer.clear();
+        let text = encoder.text(row, &mut buffer)?;
+        reserved.value(text.len())?;
+        texts.append_value(text);
+    }
+    Ok(Arc::new(texts.finish()))
+}
 
 /// Writes the text of each array that is none of NULL; `write` says whether there is one.
 fn each_array(

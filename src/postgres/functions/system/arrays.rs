@@ -13,21 +13,33 @@ use datafusion::logical_expr::{
 };
 
 use super::datum::{Datum, Returns, build};
-use super::function::{ANY, Call, Columns, Definition, arity};
+use super::function::{ANY, Body, Call, Columns, Definition, arity};
 use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::system::context::FunctionContextExtension;
 use crate::types::{POSTGRES_TYPE, TextStyle};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
-    Definition::immutable_over_columns("array_lower", (2, 2), Returns::Int4, |columns| {
-        of_lengths(columns, |items, first| (items > 0).then_some(first))
-    }),
-    Definition::immutable_over_columns("array_upper", (2, 2), Returns::Int4, |columns| {
-        of_lengths(columns, |items, first| (items > 0).then_some(first + items - 1))
-    }),
-    Definition::immutable_over_columns("array_length", (2, 2), Returns::Int4, |columns| {
-        of_lengths(columns, |items, _| (items > 0).then_some(items))
-    }),
+    Definition::of(
+        "array_lower",
+        (2, 2),
+        Returns::Int4,
+        Volatility::Immutable,
+        Body::Columns(|columns| of_lengths(columns, |items, first| (items > 0).then_some(first))),
+    ),
+    Definition::of(
+        "array_upper",
+        (2, 2),
+        Returns::Int4,
+        Volatility::Immutable,
+        Body::Columns(|columns| of_lengths(columns, |items, first| (items > 0).then_some(first + items - 1))),
+    ),
+    Definition::of(
+        "array_length",
+        (2, 2),
+        Returns::Int4,
+        Volatility::Immutable,
+        Body::Columns(|columns| of_lengths(columns, |items, _| (items > 0).then_some(items))),
+    ),
     Definition::immutable("array_ndims", (1, 1), Returns::Int4, |call| {
         Ok(if list(call, 0)?.is_empty() { Datum::Null } else { Datum::Int(1) })
     }),
@@ -35,9 +47,13 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         let (items, first) = (list(call, 0)?.len(), usize::from(!call.is_vector(0)));
         Ok(if items == 0 { Datum::Null } else { format!("[{first}:{}]", first + items - 1).into() })
     }),
-    Definition::immutable_over_columns("cardinality", (1, 1), Returns::Int4, |columns| {
-        of_lengths(columns, |items, _| Some(items))
-    }),
+    Definition::of(
+        "cardinality",
+        (1, 1),
+        Returns::Int4,
+        Volatility::Immutable,
+        Body::Columns(|columns| of_lengths(columns, |items, _| Some(items))),
+    ),
     Definition::immutable("generate_subscripts", (2, 3), Returns::Int4s, |call| {
         let Some((lower, upper)) = bounds(call)? else { return Ok(Datum::List(Vec::new())) };
         let subscripts = (lower..=upper).map(Datum::Int);

@@ -4,7 +4,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, Int64Array};
+use arrow::array::{ArrayRef, AsArray, Int32Array};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{
@@ -17,7 +17,7 @@ use crate::carried::Stop;
 use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::kind::Kind;
 use crate::functions::value_budget::{Reserved, ValueBudget};
-use crate::functions::{ENLARGING, Zone, held_bytes, shown_bytes};
+use crate::functions::{ENLARGING, Zone, cast_array, held_bytes, shown_bytes};
 use crate::types::{POSTGRES_TYPE, TextStyle};
 
 /// The arguments of one call, and the session it runs in.
@@ -154,10 +154,8 @@ pub(super) struct Definition {
 /// What makes the values.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Body {
-    /// Of one row.
-    Row(fn(&Call) -> Result<Datum>),
-    /// Of all rows.
-    Columns(fn(&Columns) -> Result<ArrayRef>),
+    Row(OfRow),
+    Columns(OfColumns),
 }
 
 /// The arguments of a call in all rows.
@@ -165,7 +163,7 @@ pub(super) struct Columns<'a> {
     arrays: &'a [ArrayRef],
     fields: &'a [FieldRef],
     rows: usize,
-    style: &'a TextStyle,
+    zone: &'a Zone,
     budget: ValueBudget,
     stop: &'a Stop,
 }
@@ -176,7 +174,7 @@ impl<'a> Columns<'a> {
     }
 
     pub(super) fn style(&self) -> &'a TextStyle {
-        self.style
+        self.zone.style()
     }
 
     /// An argument that there is.
@@ -186,17 +184,16 @@ impl<'a> Columns<'a> {
 
     /// An argument as texts, if it is given.
     pub(super) fn texts(&self, index: usize) -> Result<Option<ArrayRef>> {
-        let cast = self.arrays.get(index).map(|array| arrow::compute::cast(array, &DataType::Utf8View));
-        Ok(cast.transpose()?)
+        self.arrays.get(index).map(|array| cast_array(array, &DataType::Utf8View, self.zone)).transpose()
     }
 
     /// An argument as integers, if it is given.
-    pub(super) fn integers(&self, index: usize) -> Result<Option<Int64Array>> {
+    pub(super) fn integers(&self, index: usize) -> Result<Option<Int32Array>> {
         let Some(array) = self.arrays.get(index) else { return Ok(None) };
         if array.data_type().is_nested() {
             return refused(self.fields, index, "integer");
         }
-        Ok(Some(arrow::compute::cast(array, &DataType::Int64)?.as_primitive().clone()))
+        Ok(Some(cast_array(array, &DataType::Int32, self.zone)?.as_primitive().clone()))
     }
 
     /// Whether an argument is an `int2vector` or `oidvector`.
@@ -243,27 +240,8 @@ impl Definition {
         Self::of(name, arguments, returns, Volatility::Volatile, Body::Row(body))
     }
 
-    /// Its body sees to NULLs itself.
-    pub(super) const fn stable_over_columns(
-        name: &'static str,
-        arguments: (usize, usize),
-        returns: Returns,
-        body: fn(&Columns) -> Result<ArrayRef>,
-    ) -> Self {
-        Self::of(name, arguments, returns, Volatility::Stable, Body::Columns(body))
-    }
-
-    /// As [`Definition::stable_over_columns`].
-    pub(super) const fn immutable_over_columns(
-        name: &'static str,
-        arguments: (usize, usize),
-        returns: Returns,
-        body: fn(&Columns) -> Result<ArrayRef>,
-    ) -> Self {
-        Self::of(name, arguments, returns, Volatility::Immutable, Body::Columns(body))
-    }
-
-    const fn of(
+    /// The body of [`Body::Columns`] sees to NULLs itself.
+    pub(super) const fn of(
         name: &'static str,
         arguments: (usize, usize),
         returns: Returns,
@@ -281,6 +259,7 @@ impl Definition {
 }
 
 type OfRow = fn(&Call) -> Result<Datum>;
+type OfColumns = fn(&Columns) -> Result<ArrayRef>;
 
 /// A [`Definition`] as DataFusion wants it.
 #[derive(Debug)]
@@ -344,8 +323,8 @@ impl ScalarUDFImpl for SystemFunction {
         let body = match self.definition.body {
             Body::Row(body) => body,
             Body::Columns(body) => {
-                let (arrays, fields, style) = (&arrays, &args.arg_fields, zone.style());
-                let results = body(&Columns { arrays, fields, rows, style, budget, stop: &stop })?;
+                let (arrays, fields) = (&arrays, &args.arg_fields);
+                let results = body(&Columns { arrays, fields, rows, zone: &zone, budget, stop: &stop })?;
                 return Ok(match every_row_alike {
                     true => ColumnarValue::Scalar(scalar(&results)?),
                     false => ColumnarValue::Array(results),
