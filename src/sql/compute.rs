@@ -104,7 +104,7 @@ impl ComputeRuntime {
         cancel.done = true;
         match done {
             // Whatever the work made of it on its way, a statement that is stopped says so.
-            Some(Ok(Ok(done))) => done.map_err(|error| signals.check().err().unwrap_or(error)),
+            Some(Ok(Ok(done))) => done.map_err(|error| signals.interruption().err().unwrap_or(error)),
             Some(Ok(Err(panic))) => Err(panicked(panic.as_ref())),
             Some(Err(_)) | None => Err(stopped()),
         }

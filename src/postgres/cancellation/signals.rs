@@ -155,6 +155,13 @@ impl Signals {
         if self.abandoned.load(Ordering::Relaxed) {
             return Err(Error::new(SqlState::QUERY_CANCELED, "the statement was abandoned"));
         }
+        self.interruption()
+    }
+
+    /// The error (`57014`, `57P01`) that the client gets if it, a timeout or a shutdown has stopped
+    /// the running statement. Work may be abandoned for another error, which is then the one to
+    /// tell.
+    pub fn interruption(&self) -> Result<()> {
         if self.commits() {
             return Ok(());
         }

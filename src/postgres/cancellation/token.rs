@@ -36,8 +36,12 @@ impl CancellationToken {
         } else {
             self.signals.check()
         };
-        stopped.map_err(|error| DataFusionError::External(Box::new(error)))
+        stopped.map_err(external)
     }
+}
+
+fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
 }
 
 impl Interruptible for CancellationToken {
@@ -50,12 +54,13 @@ impl Interruptible for CancellationToken {
 pub struct CancellableRows {
     rows: SendableRecordBatchStream,
     token: Arc<CancellationToken>,
+    has_ended: bool,
 }
 
 impl CancellableRows {
     /// Rows that cancel `token` when they are dropped.
     pub fn new(rows: SendableRecordBatchStream, token: Arc<CancellationToken>) -> Self {
-        Self { rows, token }
+        Self { rows, token, has_ended: false }
     }
 }
 
@@ -64,8 +69,9 @@ impl Stream for CancellableRows {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let polled = self.rows.as_mut().poll_next(context);
+        self.has_ended |= matches!(polled, Poll::Ready(None));
         // On its way up DataFusion may have made a text of it.
-        let as_stopped = |error| self.token.check().err().unwrap_or(error);
+        let as_stopped = |error| self.token.signals.interruption().map_err(external).err().unwrap_or(error);
         polled.map(|batch| batch.map(|batch| batch.map_err(as_stopped)))
     }
 }
@@ -79,5 +85,33 @@ impl RecordBatchStream for CancellableRows {
 impl Drop for CancellableRows {
     fn drop(&mut self) {
         self.token.abandoned.store(true, Ordering::Relaxed);
+        // Functions and frames know the statement's signals alone, whose deadline ends with it.
+        if !self.has_ended {
+            self.token.signals.abandon();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::Schema;
+    use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+    use futures::StreamExt;
+    use futures::executor::block_on;
+
+    use super::*;
+
+    #[test]
+    fn rows_that_are_dropped_before_their_end_stop_what_computes_them() {
+        for reads_to_the_end in [false, true] {
+            let signals = Signals::new().of_statement();
+            let rows = RecordBatchStreamAdapter::new(Arc::new(Schema::empty()), futures::stream::empty());
+            let mut rows = CancellableRows::new(Box::pin(rows), CancellationToken::new(Arc::clone(&signals)));
+            if reads_to_the_end {
+                assert!(block_on(rows.next()).is_none());
+            }
+            drop(rows);
+            assert_eq!(signals.check().is_ok(), reads_to_the_end);
+        }
     }
 }
