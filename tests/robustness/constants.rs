@@ -102,6 +102,11 @@ fn sorts_of_computed_texts_take_what_the_texts_take() {
         ("select max(rows) from (select count(*) over (order by replace(t, 't', 'tt')) rows from numbers) s", "40000"),
         ("select rowkey from numbers order by format('%s-%s', n % 100, t) desc offset 39999", "000100"),
         ("select count(*) over (partition by repeat(t, 2)) from numbers limit 1", "1"),
+        (
+            "select max(r) from (select rank() over (order by d) r \
+             from (select repeat(g::text, 200) d from generate_series(1, 8000) g) t) u",
+            "8000",
+        ),
     ] {
         assert_eq!(client.value(text), expected, "{text}");
     }

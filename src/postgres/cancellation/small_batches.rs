@@ -32,8 +32,14 @@ pub(super) enum Gathered {
     WideRows { divisor: usize },
 }
 
-/// The batch size above operators that have fewer rows.
-struct SizeBefore(usize);
+/// The batch sizes of operators above.
+#[derive(Clone, Copy)]
+struct SizesAbove {
+    /// That of the whole plan, before any operator had fewer rows.
+    whole: usize,
+    /// That of the operator next above which has its own.
+    before: usize,
+}
 
 /// Runs a plan with another batch size.
 pub(super) fn with_small_batches(input: Arc<dyn ExecutionPlan>, rows_max: usize) -> Arc<dyn ExecutionPlan> {
@@ -58,27 +64,28 @@ impl PassThrough for BatchSize {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let config = context.session_config();
+        let size = config.batch_size();
+        let above = config.get_extension::<SizesAbove>().map_or(SizesAbove { whole: size, before: size }, |above| *above);
         let rows = match self {
-            Self::AtMost(rows) => config.batch_size().min(*rows),
+            Self::AtMost(rows) => size.min(*rows),
             // A batch of more than half as many rows is not gathered.
             Self::Gathered(Gathered::Nothing) => 1,
-            Self::Gathered(Gathered::AllRows) => {
-                config.get_extension::<SizeBefore>().map_or(config.batch_size(), |before| before.0)
-            }
+            Self::Gathered(Gathered::AllRows) => above.whole,
             Self::Gathered(Gathered::WideRows { divisor }) => {
                 let rows = ValueBudget::of(config.options()).gathered_rows() / divisor;
-                rows.clamp(1, config.batch_size())
+                rows.clamp(1, size)
             }
-            Self::AsBefore => config.get_extension::<SizeBefore>().map_or(config.batch_size(), |before| before.0),
+            Self::AsBefore => above.before,
         };
-        if config.batch_size() == rows {
+        // Below an operator that gathers, the size is restored, if its own was another or not.
+        if size == rows && !matches!(self, Self::Gathered(_)) {
             return input.execute(partition, context);
         }
-        let before = Arc::new(SizeBefore(config.batch_size()));
+        let above = Arc::new(SizesAbove { before: size, ..above });
         let changed = TaskContext::new(
             context.task_id(),
             context.session_id(),
-            config.clone().with_batch_size(rows).with_extension(before),
+            config.clone().with_batch_size(rows).with_extension(above),
             context.scalar_functions().clone(),
             context.higher_order_functions().clone(),
             context.aggregate_functions().clone(),
