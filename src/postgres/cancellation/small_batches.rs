@@ -65,7 +65,8 @@ impl PassThrough for BatchSize {
     ) -> Result<SendableRecordBatchStream> {
         let config = context.session_config();
         let size = config.batch_size();
-        let above = config.get_extension::<SizesAbove>().map_or(SizesAbove { whole: size, before: size }, |above| *above);
+        let above =
+            config.get_extension::<SizesAbove>().map_or(SizesAbove { whole: size, before: size }, |above| *above);
         let rows = match self {
             Self::AtMost(rows) => size.min(*rows),
             // A batch of more than half as many rows is not gathered.

@@ -22,7 +22,7 @@ pub(super) fn make_names_unique(query: &mut Query) {
     if repeated.is_empty() {
         return;
     }
-    let mut wrapping = Wrapping { repeated, depth: 0 };
+    let mut wrapping = Wrapping { repeated, depth: 0, open: Vec::new() };
     for item in &mut select.projection {
         if let SelectItem::UnnamedExpr(expr) = item
             && let Some(label) = label(expr).filter(|_| wrapping.times(expr).is_some())
@@ -107,6 +107,8 @@ struct Wrapping {
     repeated: Vec<(Expr, usize)>,
     /// Of subqueries, which have terms of their own.
     depth: usize,
+    /// How often each term that is open is to be wrapped: one in another stays as it is.
+    open: Vec<usize>,
 }
 
 impl Wrapping {
@@ -134,11 +136,18 @@ impl VisitorMut for Wrapping {
         ControlFlow::Continue(())
     }
 
-    /// Those inside come before.
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.depth == 0 && !matches!(expr, Expr::Nested(_)) {
+            let is_inside = self.open.iter().any(|times| *times > 0);
+            self.open.push(if is_inside { 0 } else { self.times(expr).unwrap_or(0) });
+        }
+        ControlFlow::Continue(())
+    }
+
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if self.depth == 0
             && !matches!(expr, Expr::Nested(_))
-            && let Some(times) = self.times(expr)
+            && let Some(times) = self.open.pop()
         {
             in_coalesce(expr, times);
         }

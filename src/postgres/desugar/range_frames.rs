@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, TimeUnit};
+use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, WindowFrame, WindowFrameBound, WindowFrameUnits};
 use datafusion::optimizer::AnalyzerRule;
+
+use rowkey_base::{Error, SqlState};
 
 /// `RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING` orders integers by a wider type, where the bounds
 /// do not overflow: DataFusion takes an overflow for the end of the partition, where NULLs are. A
@@ -55,6 +57,7 @@ fn widened(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     let Expr::WindowFunction(mut function) = expr else { return Ok(Transformed::no(expr)) };
     let wide = match function.params.order_by.as_slice() {
         [by] => match by.expr.get_type(schema)? {
+            DataType::Decimal128(precision, scale) => finer(precision, scale, &function.params.window_frame)?,
             DataType::Int16 | DataType::Int32 => Some(DataType::Int64),
             DataType::Int64 => Some(DataType::Decimal128(20, 0)),
             DataType::Date32 => Some(DataType::Timestamp(TimeUnit::Microsecond, None)),
@@ -68,6 +71,38 @@ fn widened(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         by.expr = Expr::Cast(Cast { expr: Box::new(by.expr.clone()), field });
     }
     Ok(Transformed::yes(Expr::WindowFunction(function)))
+}
+
+/// The type of numerics with as many digits behind the point as their distances have, which would be
+/// rounded otherwise.
+fn finer(precision: u8, scale: i8, frame: &WindowFrame) -> Result<Option<DataType>> {
+    let digits = |bound: &WindowFrameBound| match bound {
+        WindowFrameBound::Preceding(ScalarValue::Utf8(Some(text)))
+        | WindowFrameBound::Following(ScalarValue::Utf8(Some(text))) => digits_behind_point(text),
+        _ => 0,
+    };
+    let wanted = digits(&frame.start_bound).max(digits(&frame.end_bound));
+    let more = wanted - i32::from(scale);
+    if more <= 0 {
+        return Ok(None);
+    }
+    match (u8::try_from(i32::from(precision) + more), i8::try_from(wanted)) {
+        (Ok(precision), Ok(scale)) if precision <= DECIMAL128_MAX_PRECISION => {
+            Ok(Some(DataType::Decimal128(precision, scale)))
+        }
+        _ => {
+            let message =
+                format!("an offset of a frame with {wanted} digits behind the point is not supported for these values");
+            Err(DataFusionError::External(Box::new(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))))
+        }
+    }
+}
+
+fn digits_behind_point(number: &str) -> i32 {
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let behind = digits.split_once('.').map_or("", |(_, behind)| behind).trim_end_matches('0').len();
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    i32::try_from(behind).unwrap_or(i32::MAX).saturating_sub(exponent).max(0)
 }
 
 fn grouped(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {

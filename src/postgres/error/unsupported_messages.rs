@@ -15,6 +15,22 @@ const WORDINGS: &[(&str, SqlState, &str)] = &[
         SqlState::UNDEFINED_FUNCTION,
         "function unnest of a value that is no array does not exist",
     ),
+    ("Unsupported LIMIT expression", SqlState::FEATURE_NOT_SUPPORTED, "a LIMIT that is no constant is not supported"),
+    (
+        "Unsupported OFFSET expression",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "an OFFSET that is no constant is not supported",
+    ),
+    (
+        "Invalid window frame: start bound",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "a frame that ends before it starts is not supported for these offsets",
+    ),
+    (
+        "Multiple recursive references to the same CTE",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "DISTINCT, GROUP BY and the like in a recursive query's recursive term are not supported",
+    ),
     (
         "LATERAL syntax is not supported for FULL OUTER",
         SqlState::FEATURE_NOT_SUPPORTED,

@@ -12,7 +12,7 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, RecursiveQuery, ScalarUDF, Subquery,
-    Union, Values, WindowFunctionDefinition,
+    Values, WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -20,7 +20,6 @@ use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
 use super::array_items;
 use super::cast::PostgresCast;
-use super::common_type::{are_untyped, common_type, unmatched};
 use super::deferred;
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
@@ -34,6 +33,7 @@ use super::recursion;
 use super::resolution::Resolver;
 use super::scalar::{Scalar, type_of};
 use super::series::NAME as GENERATE_SERIES;
+use super::set_operations::{self, projected};
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
@@ -116,7 +116,7 @@ impl PostgresTypes {
             .data()?;
         let (plan, shown) = json::by_keys(keys::of_node(plan)?)?;
         let plan = match plan {
-            LogicalPlan::Union(union) => self::union(union, zone),
+            LogicalPlan::Union(union) => set_operations::union(union, zone),
             LogicalPlan::Values(values) => self::values(values, &resolver),
             LogicalPlan::Join(join) => self::join(join, zone)?.recompute_schema(),
             LogicalPlan::RecursiveQuery(query) => recursive(query, zone),
@@ -420,106 +420,6 @@ fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> R
     Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(plan))?))
 }
 
-/// Inputs of UNION in one type a column, as PostgreSQL finds it.
-fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
-    let width = union.schema.fields().len();
-    if union.inputs.iter().any(|input| input.schema().fields().len() != width) {
-        return Ok(LogicalPlan::Union(union));
-    }
-    let mut wanted = Vec::with_capacity(width);
-    for place in 0..width {
-        let types: Vec<DataType> =
-            union.inputs.iter().map(|input| input.schema().field(place).data_type().clone()).collect();
-        let unknown: Vec<bool> = union.inputs.iter().map(|input| is_unknown_column(input, place)).collect();
-        match common_type(&types, &unknown) {
-            Ok(None) if are_untyped(&types, &unknown) => wanted.push(Some(DataType::Utf8View)),
-            Ok(wanted_type) => wanted.push(wanted_type),
-            Err((left, right)) => return unmatched("UNION", left, right),
-        }
-    }
-    let inputs = union
-        .inputs
-        .into_iter()
-        .map(|input| projected(Arc::unwrap_or_clone(input), &wanted, zone).map(Arc::new))
-        .collect::<Result<Vec<_>>>()?;
-    let schema = union.schema;
-    let retyped = Union::try_new_with_loose_types(inputs)?;
-    let retyped_inputs = &retyped.inputs;
-    // Names stay those of the union as it was planned.
-    let fields: Vec<_> = schema
-        .iter()
-        .zip(retyped.schema.fields())
-        .enumerate()
-        .map(|(place, ((qualifier, field), retyped))| {
-            let mut field = retyped.as_ref().clone().with_name(field.name());
-            // A type that not all of them have is not the column's.
-            let name = |input: &Arc<LogicalPlan>| input.schema().field(place).metadata().get(POSTGRES_TYPE).cloned();
-            let first = retyped_inputs.first().and_then(name);
-            if retyped_inputs.iter().any(|input| name(input) != first) {
-                field.metadata_mut().remove(POSTGRES_TYPE);
-            }
-            (qualifier.cloned(), Arc::new(field))
-        })
-        .collect();
-    let schema = DFSchema::new_with_metadata(fields, schema.metadata().clone())?;
-    Ok(LogicalPlan::Union(Union { inputs: retyped.inputs, schema: Arc::new(schema) }))
-}
-
-/// A text literal in the select list.
-fn is_unknown_column(plan: &LogicalPlan, place: usize) -> bool {
-    match plan {
-        LogicalPlan::Projection(projection) => {
-            projection.expr.get(place).is_some_and(|expr| unknown_text(expr).is_some())
-        }
-        _ => false,
-    }
-}
-
-/// The plan with columns cast to the types wanted.
-fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: &Zone) -> Result<LogicalPlan> {
-    let differs = |place: usize| {
-        let have = plan.schema().field(place).data_type();
-        wanted.get(place).and_then(Option::as_ref).is_some_and(|wanted| wanted != have)
-    };
-    if !(0..plan.schema().fields().len()).any(differs) {
-        return Ok(plan);
-    }
-    // Literals are cast where they stand, so that a text becomes what it is read as.
-    if let LogicalPlan::Projection(projection) = plan {
-        let schema = Arc::clone(projection.input.schema());
-        let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
-        let exprs = cast_all(projection.expr, wanted, &projection.schema, &resolver)?;
-        return Ok(LogicalPlan::Projection(Projection::try_new(exprs, projection.input)?));
-    }
-    let schema = Arc::clone(plan.schema());
-    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
-    let columns = schema.iter().map(|(qualifier, field)| Expr::Column(Column::new(qualifier.cloned(), field.name())));
-    let exprs = cast_all(columns.collect(), wanted, &schema, &resolver)?;
-    Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(plan))?))
-}
-
-fn cast_all(
-    exprs: Vec<Expr>,
-    wanted: &[Option<DataType>],
-    schema: &DFSchema,
-    resolver: &Resolver,
-) -> Result<Vec<Expr>> {
-    exprs
-        .into_iter()
-        .enumerate()
-        .map(|(place, expr)| {
-            let (qualifier, field) = schema.qualified_field(place);
-            match wanted.get(place).and_then(Option::as_ref) {
-                Some(wanted) if wanted != field.data_type() => {
-                    let cast = resolver.to(expr.unalias(), field.data_type(), wanted)?;
-                    Ok(cast.alias_qualified(qualifier.cloned(), field.name()))
-                }
-                _ => Ok(expr),
-            }
-        })
-        .collect()
-}
-
 /// DataFusion has brought the rows of VALUES to types of its own when it planned them: moments to
 /// nanoseconds, doubles beside numerics to numerics, NULLs to whatever. Those casts are taken off
 /// again.
@@ -619,7 +519,8 @@ fn null() -> Expr {
 }
 
 /// Keys of both sides in one type.
-fn join(mut join: Join, zone: &Zone) -> Result<LogicalPlan> {
+fn join(join: Join, zone: &Zone) -> Result<LogicalPlan> {
+    let mut join = set_operations::intersected(join, zone)?;
     let mut both = join.left.schema().as_ref().clone();
     both.merge(join.right.schema());
     let resolver = Resolver { schema: &both, zone: Some(zone), stored: false };

@@ -277,6 +277,9 @@ pub(super) fn of_columns(plan: Arc<LogicalPlan>, key: fn(Expr, &DFSchema) -> Exp
     Ok(Arc::new(LogicalPlan::Projection(keys)))
 }
 
+/// Aggregates whose values keep the order in which DISTINCT leaves them.
+const SORTED_BY_DISTINCT: [&str; 2] = ["array_agg", "string_agg"];
+
 /// `count(DISTINCT x)` and its like.
 fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     match expr {
@@ -294,7 +297,17 @@ fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             }
             let before = Expr::AggregateFunction(AggregateFunction { func: Arc::clone(&func), params: params.clone() });
             let keyed = |arg| if func.name() == "count" { key(arg, schema) } else { group_key(arg, schema) };
-            params.args = params.args.into_iter().map(keyed).collect();
+            let args: Vec<Expr> = params.args.iter().cloned().map(keyed).collect();
+            for by in &mut params.order_by {
+                if let Some(at) = params.args.iter().position(|arg| *arg == by.expr) {
+                    by.expr = args[at].clone();
+                }
+            }
+            // PostgreSQL finds them by sorting.
+            if params.order_by.is_empty() && SORTED_BY_DISTINCT.contains(&func.name()) {
+                params.order_by.extend(args.first().map(|value| value.clone().sort(true, false)));
+            }
+            params.args = args;
             let after = Expr::AggregateFunction(AggregateFunction { func, params });
             if after == before {
                 return Ok(before);

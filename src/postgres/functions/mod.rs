@@ -69,6 +69,7 @@ mod row_in;
 mod scalar;
 mod series;
 mod series_array;
+mod set_operations;
 mod statistics;
 mod stored_types;
 mod strings;

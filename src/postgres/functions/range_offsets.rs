@@ -45,6 +45,11 @@ fn offset(text: &str, kind: Kind, resolver: &Resolver) -> Result<ScalarValue> {
     match (kind, of_type) {
         (Kind::Null | Kind::Other, _) => Ok(ScalarValue::Utf8(Some(rest.to_owned()))),
         (kind, Kind::Numeric) if kind.is_integer() => refuse(kind, of_type),
+        (Kind::Numeric, _) if rest.contains(['e', 'E']) => {
+            let message =
+                format!("an offset of a frame is not supported in the notation of \"{rest}\": write its digits");
+            fail(SqlState::FEATURE_NOT_SUPPORTED, message)
+        }
         (kind, Kind::Null | Kind::Int4 | Kind::Numeric) if kind.is_number() => {
             Ok(ScalarValue::Utf8(Some(rest.to_owned())))
         }

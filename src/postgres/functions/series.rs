@@ -129,7 +129,17 @@ impl Series {
         let Some(kind) = kind.filter(|kind| kind.is_integer() || matches!(kind, Kind::Numeric | Kind::Null)) else {
             return undefined(&kinds);
         };
-        let numbers: Vec<Option<Decimal>> = constants.iter().map(Decimal::of_scalar).collect();
+        let data_type = match kind {
+            Kind::Numeric => DataType::Decimal128(38, 10),
+            Kind::Int8 => DataType::Int64,
+            _ => DataType::Int32,
+        };
+        let number = |value: &ScalarValue| match value.data_type().is_string() {
+            true if kind == Kind::Null => undefined(&kinds),
+            true => Ok(Decimal::of_scalar(&cast::cast_value(value, &Field::new("", data_type.clone(), true), &zone)?)),
+            false => Ok(Decimal::of_scalar(value)),
+        };
+        let numbers = constants.iter().map(number).collect::<Result<Vec<Option<Decimal>>>>()?;
         let scale = numbers.iter().flatten().map(|number| number.scale()).max().unwrap_or(0);
         let unit = |number: Option<Decimal>| number.map(|number| number.unscaled(38, scale)).transpose();
         let one = Decimal::new(1, 0);
@@ -141,11 +151,7 @@ impl Series {
             (Some(next), Some(last), Some(step)) => Some(Bounds::Numbers { next, last, step }),
             _ => None,
         };
-        let data_type = match kind {
-            Kind::Numeric => DataType::Decimal128(38, scale),
-            Kind::Int8 => DataType::Int64,
-            _ => DataType::Int32,
-        };
+        let data_type = if kind == Kind::Numeric { DataType::Decimal128(38, scale) } else { data_type };
         Ok(Self { schema: schema(data_type), bounds, zone })
     }
 }

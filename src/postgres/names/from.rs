@@ -193,10 +193,18 @@ impl Resolver<'_> {
             );
             return Err(NameError::new(SqlState::INVALID_RECURSION, message).at(ident));
         }
-        Ok(known.and_then(|index| self.ctes.get_mut(index)).map(|cte| {
-            cte.named = true;
-            &*cte
-        }))
+        let subqueries = self.subqueries;
+        let Some(cte) = known.and_then(|index| self.ctes.get_mut(index)) else { return Ok(None) };
+        if cte.recursive.is_some_and(|before| before < subqueries) {
+            let message = format!("recursive reference to query \"{name}\" must not appear within a subquery");
+            return Err(NameError::new(SqlState::INVALID_RECURSION, message).at(ident));
+        }
+        if cte.recursive.is_some() && cte.named {
+            let message = format!("recursive reference to query \"{name}\" must not appear more than once");
+            return Err(NameError::new(SqlState::INVALID_RECURSION, message).at(ident));
+        }
+        cte.named = true;
+        Ok(Some(cte))
     }
 
     /// The base relation that a name means.

@@ -1,8 +1,9 @@
 //! Names of functions, and keywords that are functions.
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, ObjectName,
-    ObjectNamePart, Spanned, WindowFrameBound, WindowSpec, WindowType,
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
+    FunctionArguments, Ident, ObjectName, ObjectNamePart, SelectItem, SetExpr, Spanned, WindowFrameBound, WindowSpec,
+    WindowType,
 };
 
 use datafusion::sql::sqlparser::tokenizer::Span;
@@ -14,7 +15,7 @@ use super::placement::{Called, Inside, Parts, arguments_of};
 use super::scope::{Resolver, dotted, parts};
 use super::untyped_arguments;
 use super::window_frame::{check_frame, settle_empty_frame, settle_offsets};
-use crate::syntax::plain_function;
+use crate::syntax::{plain_function, plain_query, plain_select};
 
 /// Names that are functions without parentheses, which the parser takes for identifiers.
 const WITHOUT_PARENTHESES: [&str; 9] = [
@@ -80,6 +81,13 @@ fn check_call(name: &str, function: &Function, called: Called, span: Span) -> Re
         FunctionArguments::List(list) => !list.args.is_empty(),
         FunctionArguments::None | FunctionArguments::Subquery(_) => true,
     };
+    let is_of_star = |list: &FunctionArgumentList| {
+        list.duplicate_treatment == Some(DuplicateTreatment::Distinct)
+            && matches!(list.args.as_slice(), [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)])
+    };
+    if matches!(&function.args, FunctionArguments::List(list) if is_of_star(list)) {
+        return Err(NameError::new(SqlState::SYNTAX_ERROR, "DISTINCT * is not supported").at_span(span));
+    }
     let message = if function.over.is_some() && called == Called::Set {
         format!("OVER specified, but {name} is not a window function nor an aggregate function")
     } else if name == "count" && !has_arguments {
@@ -92,6 +100,17 @@ fn check_call(name: &str, function: &Function, called: Called, span: Span) -> Re
 
 fn is_system(schema: &Ident) -> bool {
     ["pg_catalog", "information_schema"].contains(&fold(schema).as_str())
+}
+
+/// Makes a constant of a subquery that has nothing else, as others write a window without an order.
+fn without_subquery(order: &mut Expr) {
+    let Expr::Subquery(query) = order else { return };
+    let SetExpr::Select(select) = query.body.as_ref() else { return };
+    if let [SelectItem::UnnamedExpr(Expr::Value(constant))] = select.projection.as_slice()
+        && **query == plain_query(SetExpr::Select(Box::new(plain_select(select.projection.clone(), Vec::new()))))
+    {
+        *order = Expr::Value(constant.clone());
+    }
 }
 
 /// Most keys of a window. What it costs to plan its order grows with a power of them.
@@ -122,6 +141,10 @@ impl Resolver<'_> {
             _ => Called::Other,
         };
         check_call(&name, function, called, span)?;
+        if let Some(level) = self.levels.last_mut() {
+            level.window_calls += usize::from(function.over.is_some());
+            level.aggregates += usize::from(called == Called::Aggregate && function.over.is_none());
+        }
         out.inside = arguments_of(function, called, inside, within, self.subqueries > 0)?;
         self.functions.push((name, at));
         self.arguments(&mut function.parameters, out)?;
@@ -221,6 +244,7 @@ impl Resolver<'_> {
             return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
         }
         out.inside = Inside::of_window();
+        spec.order_by.iter_mut().for_each(|order| without_subquery(&mut order.expr));
         out.extend(&mut spec.partition_by);
         out.extend(spec.order_by.iter_mut().map(|order| &mut order.expr));
         if let Some(frame) = &mut spec.window_frame {

@@ -67,7 +67,7 @@ impl Resolver<'_> {
             JoinConstraint::On(condition) => {
                 let lacking: Vec<Rc<Source>> = lacking(&left, left_lacks).chain(lacking(&right, right_lacks)).collect();
                 left.append(right);
-                let level = Level { frame: left.clone(), out_of_reach: before.sources.clone(), windows: Vec::new() };
+                let level = Level { frame: left.clone(), out_of_reach: before.sources.clone(), ..Level::default() };
                 self.in_clause(Clause::Join, |resolver| resolver.within(level, |resolver| resolver.expr(condition)))?;
                 lacking.iter().for_each(|source| source.outer.set(true));
                 return Ok(left);
@@ -198,6 +198,7 @@ pub(super) fn as_query(tables: TableWithJoins, frame: &Frame) -> (Query, Vec<Out
     let items = columns.into_iter().zip(labels.into_iter().zip(names)).map(|(column, (label, name))| Item {
         expr: column.expr(Span::empty()),
         output: Output { label, name, origin: column.origin.clone() },
+        computed: None,
     });
     let (projection, outputs) = items.map(written).unzip();
     (plain_query(SetExpr::Select(Box::new(plain_select(projection, vec![tables])))), outputs)

@@ -22,6 +22,36 @@ const LENGTH_MAX: usize = 100;
 pub(super) struct Item {
     pub expr: Expr,
     pub output: Output,
+    /// None: of the rows of FROM.
+    pub computed: Option<Computed>,
+}
+
+/// What an item calls that knows more than one row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Computed {
+    ByAggregate,
+    ByWindow,
+}
+
+impl Computed {
+    /// What an item has called, by the numbers of aggregates and of windows before and after.
+    pub(super) fn between(before: (usize, usize), after: (usize, usize)) -> Option<Self> {
+        match (after.0 > before.0, after.1 > before.1) {
+            (true, _) => Some(Self::ByAggregate),
+            (false, true) => Some(Self::ByWindow),
+            (false, false) => None,
+        }
+    }
+
+    /// # Errors
+    /// PostgreSQL's: rows are grouped before it is computed.
+    fn refuse_in_group_by(self, term: &Expr) -> Result<()> {
+        let (sqlstate, what) = match self {
+            Self::ByAggregate => (SqlState::GROUPING_ERROR, "aggregate"),
+            Self::ByWindow => (SqlState::WINDOWING_ERROR, "window"),
+        };
+        Err(NameError::new(sqlstate, format!("{what} functions are not allowed in GROUP BY")).at_node(term))
+    }
 }
 
 impl Item {
@@ -173,6 +203,9 @@ impl Resolver<'_> {
             position = labelled(&ident, items, "GROUP BY")?;
         }
         if let Some(position) = position {
+            if let Some(computed) = items[position].computed {
+                computed.refuse_in_group_by(expr)?;
+            }
             if let Some(meant) = meant {
                 meant.push(position);
             }

@@ -63,6 +63,9 @@ pub(super) struct Level {
     pub frame: Frame,
     pub out_of_reach: Vec<Rc<Source>>,
     pub windows: Vec<String>,
+    /// How many calls of aggregates and of window functions it has, as far as it is resolved.
+    pub aggregates: usize,
+    pub window_calls: usize,
 }
 
 /// A query in a WITH clause.
@@ -73,6 +76,8 @@ pub(super) struct Cte {
     pub plan_name: String,
     pub outputs: Vec<Output>,
     pub named: bool,
+    /// For one whose right side is resolved: how many queries in expressions were open before.
+    pub recursive: Option<usize>,
     /// What the statement says of how it is computed.
     pub materialized: Option<CteAsMaterialized>,
 }

@@ -1,6 +1,5 @@
 //! SELECT: the select list and the clauses that refer to it.
 
-use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
@@ -13,10 +12,9 @@ use super::column::{Base, Output, fold, quoted, rename, unique};
 use super::error::{NameError, Result, SqlState};
 use super::key_groups::named_columns;
 use super::label::{Label, label, subquery_label};
-use super::order::{As, Item};
+use super::order::{As, Computed, Item};
 use super::placement::{Clause, Inside, Parts};
 use super::scope::{Level, Resolver, parts, unwrapped};
-use crate::syntax::visit_expressions;
 
 /// As in PostgreSQL. Columns of `*` do not count: a table here can have more.
 const SELECT_ITEMS_MAX: usize = 1664;
@@ -58,9 +56,7 @@ impl Resolver<'_> {
         self.in_clause(Clause::GroupBy, |resolver| resolver.group_by(&mut select.group_by, &items))?;
         if is_grouped(select) {
             self.group_by_rows(&mut select.group_by, &items, named);
-        } else if let Some(having) = &select.having
-            && !std::iter::once(having).chain(items.iter().map(|item| &item.expr)).any(|expr| self.aggregates(expr))
-        {
+        } else if select.having.is_some() && self.calls().0 == 0 {
             // All rows are one group without an aggregate as well.
             select.group_by = GroupByExpr::Expressions(vec![Expr::GroupingSets(vec![Vec::new()])], Vec::new());
         }
@@ -69,20 +65,22 @@ impl Resolver<'_> {
                 self.output_term(term, &items, As::Expression, "DISTINCT ON")?;
             }
         }
-        let (projection, outputs) = items.into_iter().map(written).unzip();
+        let (projection, outputs) =
+            items.into_iter().map(|item| if self.is_outer(&item.expr) { aliased(item) } else { written(item) }).unzip();
         select.projection = projection;
         Ok(outputs)
     }
 
-    /// Whether there is an aggregate in an expression, however deep.
-    fn aggregates(&self, expr: &Expr) -> bool {
-        let found = visit_expressions(expr, |expr| match expr {
-            Expr::Function(function) if self.relations.is_aggregate(&function.name.to_string()) => {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        });
-        found.is_break()
+    /// Whether an expression is a column of a query further out.
+    fn is_outer(&self, expr: &Expr) -> bool {
+        let Expr::CompoundIdentifier(parts) = expr else { return false };
+        let sources = self.levels.last().map_or(&[][..], |level| &level.frame.sources);
+        parts.first().is_some_and(|first| sources.iter().all(|source| *source.alias != *first.value))
+    }
+
+    /// How many aggregates and window functions this query calls, as far as it is resolved.
+    fn calls(&self) -> (usize, usize) {
+        self.levels.last().map_or((0, 0), |level| (level.aggregates, level.window_calls))
     }
 
     /// Resolves a select list, `*` into its columns, and gives every item a label and a name.
@@ -96,24 +94,27 @@ impl Resolver<'_> {
         let mut exprs = Vec::with_capacity(list.len());
         let mut labels = Vec::with_capacity(list.len());
         let mut origins = Vec::with_capacity(list.len());
-        let mut add = |expr: Expr, label: Rc<str>, origin: Option<Base>| {
+        let mut computed = Vec::with_capacity(list.len());
+        let mut add = |expr: Expr, label: Rc<str>, origin: Option<Base>, by: Option<Computed>| {
             exprs.push(expr);
             labels.push(label);
             origins.push(origin);
+            computed.push(by);
         };
         for item in list {
+            let before = self.calls();
             match item {
                 SelectItem::UnnamedExpr(mut expr) => {
                     let row = if is_value { self.mark_row(&mut expr) } else { None };
                     let (expr, label, origin) = self.item(expr, row.as_ref().map(fold))?;
-                    add(expr, label, origin);
+                    add(expr, label, origin, Computed::between(before, self.calls()));
                 }
                 SelectItem::ExprWithAlias { mut expr, alias } => {
                     if is_value {
                         self.mark_row(&mut expr);
                     }
                     let (expr, label, origin) = self.item(expr, Some(fold(&alias)))?;
-                    add(expr, label, origin);
+                    add(expr, label, origin, Computed::between(before, self.calls()));
                 }
                 SelectItem::Wildcard(options) => {
                     refuse_options(&options)?;
@@ -125,14 +126,14 @@ impl Resolver<'_> {
                         return Err(NameError::new(SqlState::SYNTAX_ERROR, message).at_span(span));
                     }
                     for column in columns.iter().filter(|column| !column.system) {
-                        add(column.expr(span), column.name.clone(), column.origin.clone());
+                        add(column.expr(span), column.name.clone(), column.origin.clone(), None);
                     }
                 }
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
                     refuse_options(&options)?;
                     let source = self.source(&parts(&name)?)?;
                     for column in source.columns.iter().filter(|column| !column.system) {
-                        add(column.expr(name.span()), column.name.clone(), column.origin.clone());
+                        add(column.expr(name.span()), column.name.clone(), column.origin.clone(), None);
                     }
                 }
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(expr), _) => {
@@ -146,11 +147,15 @@ impl Resolver<'_> {
             }
         }
         let names = unique(&labels);
-        let outputs = labels.into_iter().zip(names).zip(origins);
+        let outputs = labels.into_iter().zip(names).zip(origins.into_iter().zip(computed));
         Ok(exprs
             .into_iter()
             .zip(outputs)
-            .map(|(expr, ((label, name), origin))| Item { expr, output: Output { label, name, origin } })
+            .map(|(expr, ((label, name), (origin, computed)))| Item {
+                expr,
+                output: Output { label, name, origin },
+                computed,
+            })
             .collect())
     }
 
@@ -179,14 +184,16 @@ fn is_grouped(select: &Select) -> bool {
 
 /// An item as the planner gets it: with an alias unless it is a column of that name.
 pub(super) fn written(item: Item) -> (SelectItem, Output) {
-    let is_named = item.is_named();
-    let Item { expr, output } = item;
-    let item = if is_named {
-        SelectItem::UnnamedExpr(expr)
-    } else {
-        SelectItem::ExprWithAlias { expr, alias: quoted(&output.name, Span::empty()) }
-    };
-    (item, output)
+    if !item.is_named() {
+        return aliased(item);
+    }
+    (SelectItem::UnnamedExpr(item.expr), item.output)
+}
+
+/// An item with an alias.
+fn aliased(item: Item) -> (SelectItem, Output) {
+    let Item { expr, output, .. } = item;
+    (SelectItem::ExprWithAlias { expr, alias: quoted(&output.name, Span::empty()) }, output)
 }
 
 /// Folds the names of a WINDOW clause.

@@ -1,8 +1,8 @@
 //! Which window frames there are: PostgreSQL's rules of their bounds.
 
 use datafusion::sql::sqlparser::ast::{
-    DataType, DateTimeField, Expr, Interval, UnaryOperator, Value, ValueWithSpan, WindowFrame, WindowFrameBound,
-    WindowFrameUnits, WindowSpec,
+    DataType, DateTimeField, ExactNumberInfo, Expr, Interval, UnaryOperator, Value, ValueWithSpan, WindowFrame,
+    WindowFrameBound, WindowFrameUnits, WindowSpec,
 };
 
 use super::error::{NameError, Result, SqlState};
@@ -66,6 +66,7 @@ fn settled(offset: &Expr, units: WindowFrameUnits) -> Result<Expr> {
     let is_range = units == WindowFrameUnits::Range;
     let found = match offset {
         Expr::Nested(inner) => return settled(inner, units),
+        Expr::Cast { expr, data_type, .. } if is_number_of(expr, data_type) => return settled(expr, units),
         Expr::UnaryOp { op: UnaryOperator::Minus, expr } if number_of(expr).is_some() => {
             let message = "a negative offset of a frame is not supported";
             return Err(NameError::new(SqlState::FEATURE_NOT_SUPPORTED, message).at_node(offset));
@@ -85,6 +86,20 @@ fn settled(offset: &Expr, units: WindowFrameUnits) -> Result<Expr> {
         let message = "an offset of a frame that is no constant is not supported";
         NameError::new(SqlState::FEATURE_NOT_SUPPORTED, message).at_node(offset)
     })
+}
+
+/// Whether a cast changes nothing of a number but its type.
+fn is_number_of(expr: &Expr, data_type: &DataType) -> bool {
+    let Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) = expr else { return false };
+    match data_type {
+        DataType::SmallInt(None) | DataType::Int2(None) => digits.parse::<i16>().is_ok(),
+        DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => digits.parse::<i32>().is_ok(),
+        DataType::BigInt(None) | DataType::Int8(None) => digits.parse::<i64>().is_ok(),
+        DataType::Numeric(ExactNumberInfo::None) | DataType::Decimal(ExactNumberInfo::None) => {
+            digits.contains(['.', 'e', 'E'])
+        }
+        _ => false,
+    }
 }
 
 /// A constant interval as a text that is read without more words.

@@ -46,7 +46,14 @@ impl Resolver<'_> {
             };
             rename(&mut cte.alias.name, &plan_name);
             let materialized = cte.materialized.take();
-            self.ctes.push(Cte { name: names[index].clone(), plan_name, outputs, named: false, materialized });
+            self.ctes.push(Cte {
+                name: names[index].clone(),
+                plan_name,
+                outputs,
+                named: false,
+                recursive: None,
+                materialized,
+            });
         }
         self.ctes_to_come.truncate(to_come);
         Ok(())
@@ -70,8 +77,14 @@ impl Resolver<'_> {
         outputs.iter_mut().for_each(|output| output.origin = None);
         let own = self.ctes.len();
         let (name, plan_name) = (name.to_owned(), plan_name.to_owned());
-        let cte_here =
-            Cte { name: name.clone(), plan_name, outputs: outputs.clone(), named: false, materialized: None };
+        let cte_here = Cte {
+            name: name.clone(),
+            plan_name,
+            outputs: outputs.clone(),
+            named: false,
+            recursive: Some(self.subqueries),
+            materialized: None,
+        };
         self.ctes.push(cte_here);
         let start = start_of(right);
         let found = self.set_expr(right)?;

@@ -1,0 +1,139 @@
+//! Set operations: all inputs have one type a column, as PostgreSQL finds it.
+
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion::common::{Column, DFSchema, NullEquality, Result};
+use datafusion::logical_expr::{Distinct, Expr, Join, JoinType, LogicalPlan, Projection, Union};
+
+use super::common_type::{are_untyped, common_type, unmatched};
+use super::kind::unknown_text;
+use super::resolution::Resolver;
+use super::zone::Zone;
+use crate::types::POSTGRES_TYPE;
+
+/// Inputs of UNION in one type a column, as PostgreSQL finds it.
+pub(super) fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
+    let width = union.schema.fields().len();
+    if union.inputs.iter().any(|input| input.schema().fields().len() != width) {
+        return Ok(LogicalPlan::Union(union));
+    }
+    let wanted = common_types("UNION", &union.inputs.iter().map(Arc::as_ref).collect::<Vec<_>>())?;
+    let inputs = union
+        .inputs
+        .into_iter()
+        .map(|input| projected(Arc::unwrap_or_clone(input), &wanted, zone).map(Arc::new))
+        .collect::<Result<Vec<_>>>()?;
+    let schema = union.schema;
+    let retyped = Union::try_new_with_loose_types(inputs)?;
+    let retyped_inputs = &retyped.inputs;
+    // Names stay those of the union as it was planned.
+    let fields: Vec<_> = schema
+        .iter()
+        .zip(retyped.schema.fields())
+        .enumerate()
+        .map(|(place, ((qualifier, field), retyped))| {
+            let mut field = retyped.as_ref().clone().with_name(field.name());
+            // A type that not all of them have is not the column's.
+            let name = |input: &Arc<LogicalPlan>| input.schema().field(place).metadata().get(POSTGRES_TYPE).cloned();
+            let first = retyped_inputs.first().and_then(name);
+            if retyped_inputs.iter().any(|input| name(input) != first) {
+                field.metadata_mut().remove(POSTGRES_TYPE);
+            }
+            (qualifier.cloned(), Arc::new(field))
+        })
+        .collect();
+    let schema = DFSchema::new_with_metadata(fields, schema.metadata().clone())?;
+    Ok(LogicalPlan::Union(Union { inputs: retyped.inputs, schema: Arc::new(schema) }))
+}
+
+/// The type of each column of a set operation over inputs of as many columns.
+fn common_types(operation: &str, inputs: &[&LogicalPlan]) -> Result<Vec<Option<DataType>>> {
+    let width = inputs.first().map_or(0, |input| input.schema().fields().len());
+    let common = |place: usize| {
+        let types: Vec<DataType> = inputs.iter().map(|input| input.schema().field(place).data_type().clone()).collect();
+        let unknown: Vec<bool> = inputs.iter().map(|input| is_unknown_column(input, place)).collect();
+        match common_type(&types, &unknown) {
+            Ok(None) if are_untyped(&types, &unknown) => Ok(Some(DataType::Utf8View)),
+            Ok(wanted) => Ok(wanted),
+            Err((left, right)) => unmatched(operation, left, right),
+        }
+    };
+    (0..width).map(common).collect()
+}
+
+/// A text literal in the select list.
+fn is_unknown_column(plan: &LogicalPlan, place: usize) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => {
+            projection.expr.get(place).is_some_and(|expr| unknown_text(expr).is_some())
+        }
+        LogicalPlan::SubqueryAlias(alias) => is_unknown_column(&alias.input, place),
+        LogicalPlan::Distinct(Distinct::All(input)) => is_unknown_column(input, place),
+        _ => false,
+    }
+}
+
+/// INTERSECT and EXCEPT are joins by all columns, in which NULLs are alike: both sides in one type
+/// a column, as in a UNION.
+pub(super) fn intersected(mut join: Join, zone: &Zone) -> Result<Join> {
+    let operation = match join.join_type {
+        JoinType::LeftSemi => "INTERSECT",
+        JoinType::LeftAnti => "EXCEPT",
+        _ => return Ok(join),
+    };
+    let width = join.left.schema().fields().len();
+    let is_by_all = join.null_equality == NullEquality::NullEqualsNull && join.filter.is_none();
+    if !is_by_all || join.on.len() != width || join.right.schema().fields().len() != width {
+        return Ok(join);
+    }
+    let wanted = common_types(operation, &[&join.left, &join.right])?;
+    join.left = Arc::new(projected(Arc::unwrap_or_clone(join.left), &wanted, zone)?);
+    join.right = Arc::new(projected(Arc::unwrap_or_clone(join.right), &wanted, zone)?);
+    Ok(join)
+}
+
+/// The plan with columns cast to the types wanted.
+pub(super) fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: &Zone) -> Result<LogicalPlan> {
+    let differs = |place: usize| {
+        let have = plan.schema().field(place).data_type();
+        wanted.get(place).and_then(Option::as_ref).is_some_and(|wanted| wanted != have)
+    };
+    if !(0..plan.schema().fields().len()).any(differs) {
+        return Ok(plan);
+    }
+    // Literals are cast where they stand, so that a text becomes what it is read as.
+    if let LogicalPlan::Projection(projection) = plan {
+        let schema = Arc::clone(projection.input.schema());
+        let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
+        let exprs = cast_all(projection.expr, wanted, &projection.schema, &resolver)?;
+        return Ok(LogicalPlan::Projection(Projection::try_new(exprs, projection.input)?));
+    }
+    let schema = Arc::clone(plan.schema());
+    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
+    let columns = schema.iter().map(|(qualifier, field)| Expr::Column(Column::new(qualifier.cloned(), field.name())));
+    let exprs = cast_all(columns.collect(), wanted, &schema, &resolver)?;
+    Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(plan))?))
+}
+
+fn cast_all(
+    exprs: Vec<Expr>,
+    wanted: &[Option<DataType>],
+    schema: &DFSchema,
+    resolver: &Resolver,
+) -> Result<Vec<Expr>> {
+    exprs
+        .into_iter()
+        .enumerate()
+        .map(|(place, expr)| {
+            let (qualifier, field) = schema.qualified_field(place);
+            match wanted.get(place).and_then(Option::as_ref) {
+                Some(wanted) if wanted != field.data_type() => {
+                    let cast = resolver.to(expr.unalias(), field.data_type(), wanted)?;
+                    Ok(cast.alias_qualified(qualifier.cloned(), field.name()))
+                }
+                _ => Ok(expr),
+            }
+        })
+        .collect()
+}
