@@ -178,3 +178,22 @@ fn large_writes_beside_each_other() {
     assert_eq!(client.value("select count(*) from people where age is null"), "50000");
     server.assert_well_within(MIBIBYTES_MAX);
 }
+
+/// States of a partial aggregate are megabytes each, and few of them are merged at a time.
+#[test]
+fn joined_texts_of_groups_are_no_longer_than_values() {
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    let mut client = server.connect();
+    let joined = |groups: usize, rows: usize| {
+        format!(
+            "select sum(length(t)) from (select n % {groups}, string_agg(repeat('x', 900), ',') t \
+             from generate_series(1, {rows}) g(n) group by 1) s"
+        )
+    };
+    for (groups, rows) in [(7, 100_000), (7_000, 100_000)] {
+        assert_eq!(client.value(&joined(groups, rows)), (rows * 901 - groups).to_string());
+    }
+    let answer = client.ask(&joined(7, 1_000_000));
+    assert_eq!(answer.code(), "54000", "{}", answer.text());
+    assert!(server.peak_mibibytes() < 450, "{} MiB", server.peak_mibibytes());
+}

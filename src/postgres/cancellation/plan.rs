@@ -5,8 +5,9 @@ use std::sync::Arc;
 use arrow::datatypes::Schema;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, AggregateMode};
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
@@ -100,6 +101,11 @@ fn in_few_rows(
 /// An operator whose work for one batch, or for one row, would be far more than the batch.
 fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        // States that were spilled are merged row by row: those of texts and lists may be long.
+        let merges = aggregate.mode().input_mode() == AggregateInputMode::Partial;
+        if merges && aggregate.aggr_expr().iter().any(collects) {
+            return gathering(plan, Gathered::WideRows { divisor: LISTS_DIVISOR });
+        }
         // Each row is in as many groups as there are grouping sets.
         let sets = aggregate.group_expr().groups().len();
         if sets <= 1 || *aggregate.mode() == AggregateMode::Final {
@@ -143,6 +149,11 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         return replace_children_if_necessary(plan, vec![input]);
     }
     Ok(plan)
+}
+
+/// Whether an aggregate's state is a text or a list that grows with its rows.
+fn collects(function: &Arc<AggregateFunctionExpr>) -> bool {
+    function.state_fields().is_ok_and(|fields| fields.iter().any(|field| is_copied(field.data_type())))
 }
 
 fn copies_values(schema: &Schema) -> bool {

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::Schema;
 use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -15,11 +15,13 @@ use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::union::InterleaveExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties};
 
+use super::row_bytes::is_copied;
 use super::small_batches::{Gathered, gathering};
 use crate::pass_through::{PassThrough, PassThroughExec};
 
-/// How many times fewer rows repartitioning and joins gather where they have lists than where they
-/// have texts: lists of a partial aggregate that ran out of memory take megabytes each.
+/// How many times fewer rows repartitioning and joins gather where they have lists, or texts
+/// that an aggregate joins, than where they have other texts: those of a partial aggregate that ran
+/// out of memory take megabytes each.
 pub(super) const LISTS_DIVISOR: usize = 32;
 
 /// The same repartitioning, one for each input, which gathers few rows where they may be wide, and
@@ -52,7 +54,7 @@ fn few_rows(plan: RepartitionExec, rows_are_wide: bool) -> Result<Arc<dyn Execut
 /// None where the rows are as wide as their types.
 fn divisor(schema: &Schema) -> Option<usize> {
     let mut types = schema.fields().iter().map(|field| field.data_type());
-    if types.clone().any(DataType::is_nested) {
+    if types.clone().any(is_copied) {
         return Some(LISTS_DIVISOR);
     }
     types.any(|data_type| data_type.primitive_width().is_none()).then_some(1)

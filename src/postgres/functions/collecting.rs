@@ -17,13 +17,19 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr::expressions::Literal;
 
 use super::error::{SqlState, fail};
-use super::groups::{Joined, OrderedGroups};
+use super::groups::{Joined, LimitedGroups, OrderedGroups};
 use super::value_budget::{ValueBudget, too_long};
 use crate::types::{POSTGRES_TYPE, type_by_name};
 
 /// How often what is collected is in memory where it is spilled: itself, a copy without what is not
 /// shown, and the copy as it is written.
 const COPIES: usize = 3;
+
+/// The same for the texts of groups beside themselves, which are handed on in one batch. An operator
+/// that gathers rows may take more memory than the one above that has to take the batch, which is
+/// one of those that spill and have a share each.
+const ROW_COPIES: usize = 8;
+const STATE_COPIES: usize = 1;
 
 /// DataFusion's, under accumulators that know their size.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -188,12 +194,21 @@ impl AggregateUDFImpl for Collecting {
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
         if self.orders_groups(&args) {
             let inner = Box::new(OrderedGroups::new(&args, self.joined(&args))?);
-            return Ok(Box::new(CollectingGroups { inner, counts: true, as_text: false, shown_bytes: 0 }));
+            return Ok(Box::new(CollectingGroups { inner, copies: COPIES, as_text: false, shown_bytes: 0 }));
         }
-        let counts = self.collected == Collected::List && counts_views_only(&args);
-        let as_text = self.collected != Collected::List;
+        let joined = self.joined(&args);
+        let counts = counts_views_only(&args);
         let inner = self.inner.create_groups_accumulator(args)?;
-        Ok(Box::new(CollectingGroups { inner, counts, as_text, shown_bytes: 0 }))
+        Ok(Box::new(match joined {
+            Some(Joined { delimiter, bytes_max }) => {
+                let inner = Box::new(LimitedGroups::new(inner, bytes_max, delimiter.len()));
+                CollectingGroups { inner, copies: STATE_COPIES, as_text: true, shown_bytes: 0 }
+            }
+            None => {
+                let as_text = self.collected != Collected::List;
+                CollectingGroups { inner, copies: if counts { COPIES } else { 0 }, as_text, shown_bytes: 0 }
+            }
+        }))
     }
 
     /// The accumulators of both sort what comes in another order: several in a query may each have
@@ -310,8 +325,8 @@ impl Accumulator for Counted {
 
 struct CollectingGroups {
     inner: Box<dyn GroupsAccumulator>,
-    /// Whether the inner one does not know the size of what it collects.
-    counts: bool,
+    /// How often what is collected is in memory beside what the inner one counts.
+    copies: usize,
     /// Whether the result is a text, in the type of texts.
     as_text: bool,
     shown_bytes: usize,
@@ -319,7 +334,7 @@ struct CollectingGroups {
 
 impl CollectingGroups {
     fn count(&mut self, values: &[ArrayRef]) {
-        if self.counts {
+        if self.copies > 0 {
             self.shown_bytes = self.shown_bytes.saturating_add(values.iter().map(shown_bytes).sum());
         }
     }
@@ -342,6 +357,9 @@ impl GroupsAccumulator for CollectingGroups {
         filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
+        if self.as_text && self.copies > 0 {
+            self.copies = ROW_COPIES;
+        }
         self.count(values);
         self.inner.update_batch(values, group_indices, filter, total_num_groups)
     }
@@ -365,7 +383,7 @@ impl GroupsAccumulator for CollectingGroups {
     }
 
     fn size(&self) -> usize {
-        self.inner.size().saturating_add(self.shown_bytes.saturating_mul(COPIES))
+        self.inner.size().saturating_add(self.shown_bytes.saturating_mul(self.copies))
     }
 }
 
@@ -427,6 +445,14 @@ mod tests {
         let mut accumulator = aggregate.create_accumulator().expect("an accumulator");
         accumulator.update_batch(&[texts(3)]).expect("short enough");
         let error = accumulator.update_batch(&[texts(1)]).expect_err("too long");
+        assert!(error.to_string().contains("requested length too large"), "{error}");
+        let mut groups = aggregate.create_groups_accumulator().expect("groups");
+        groups.update_batch(&[texts(6)], &[0, 1, 0, 1, 0, 1], None, 2).expect("short enough");
+        groups.evaluate(EmitTo::First(1)).expect("a text");
+        groups.update_batch(&[texts(1)], &[1], None, 2).expect("another group");
+        let none: ArrayRef = Arc::new(StringViewArray::new_null(1));
+        groups.update_batch(&[none], &[0], None, 2).expect("nothing");
+        let error = groups.update_batch(&[texts(1)], &[0], None, 2).expect_err("too long");
         assert!(error.to_string().contains("requested length too large"), "{error}");
     }
 }

@@ -3,6 +3,7 @@
 //! states with as many buffers as groups.
 
 mod distinct;
+mod limited;
 mod ordered;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use arrow::compute::filter;
 use datafusion::common::Result;
 
 pub(super) use distinct::DistinctCount;
+pub(super) use limited::LimitedGroups;
 pub(super) use ordered::{Joined, OrderedGroups};
 
 /// The rows that an aggregate takes: those of its FILTER, and where it leaves NULLs out, those of
