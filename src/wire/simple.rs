@@ -54,7 +54,10 @@ impl Connection {
         let alone = statements.len() == 1;
         let last = statements.len() - 1;
         for (place, statement) in statements.into_iter().enumerate() {
-            let mut guard = self.guard();
+            // The first one has waited for the text to be read; each has the time to itself.
+            if place > 0 {
+                guard = self.guard();
+            }
             if !alone {
                 // All of them are one transaction, as far as BEGIN, COMMIT and ROLLBACK among them
                 // do not say otherwise.

@@ -59,6 +59,7 @@ mod null_if;
 mod number_pattern;
 mod ordered_set;
 mod overlaps;
+mod percentile;
 mod planner;
 mod range_offsets;
 mod recursion;

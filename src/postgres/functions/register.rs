@@ -15,6 +15,7 @@ use super::groups::DistinctCount;
 use super::in_place::register_in_place;
 use super::min_max::MinMax;
 use super::ordered_set::OrderedSet;
+use super::percentile::PercentileCont;
 use super::planner::PostgresOperators;
 use super::scalar::Scalar;
 use super::series_array::SeriesArray;
@@ -104,6 +105,8 @@ pub(super) fn register_fusing(
     let inner = FunctionRegistry::udaf(&state, "string_agg")?;
     let budget = ValueBudget::of(state.config().options());
     state.register_udaf(Arc::new(Collecting::text(inner, budget)))?;
+    let inner = FunctionRegistry::udaf(&state, "percentile_cont")?;
+    state.register_udaf(Arc::new(PercentileCont::over(inner)))?;
     statistics::register(&mut state)?;
     for function in OrderedSet::all() {
         state.register_udaf(Arc::new(function))?;
