@@ -50,7 +50,9 @@ pub fn cancellable(
     token: &Arc<CancellationToken>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let mut gathered_max = rows_max.unwrap_or(usize::MAX);
-    let plan = in_turn(plan)?.transform_up(|plan| {
+    let plan = in_turn(plan)?;
+    let is_recursive = plan.exists(|plan| Ok(plan.is::<RecursiveQueryExec>()))?;
+    let plan = plan.transform_up(|plan| {
         let growth = Growth::of(plan.as_ref())?;
         gathered_max = gathered_max.min(growth.rows_gathered());
         let plan = match with_cancellable_expressions(&plan, token)? {
@@ -64,7 +66,7 @@ pub fn cancellable(
             _ => plan,
         };
         if let Some(repartition) = plan.downcast_ref::<RepartitionExec>() {
-            return repartitioned(repartition, gathered_max < usize::MAX).map(Transformed::yes);
+            return repartitioned(repartition, gathered_max < usize::MAX, is_recursive).map(Transformed::yes);
         }
         let is_wide_sort = sorts(&plan) && gathered_max < usize::MAX;
         let (repeats, needs) = (repeats_values(&plan) || is_wide_sort, needs_checks(&plan));

@@ -25,14 +25,18 @@ use crate::pass_through::{PassThrough, PassThroughExec};
 pub(super) const LISTS_DIVISOR: usize = 32;
 
 /// The same repartitioning, one for each input, which gathers few rows where they may be wide, and
-/// none where they are.
-pub(super) fn repartitioned(plan: &RepartitionExec, rows_are_wide: bool) -> Result<Arc<dyn ExecutionPlan>> {
+/// none where they are. A recursive query reads its rows in one place: its inputs are one.
+pub(super) fn repartitioned(
+    plan: &RepartitionExec,
+    rows_are_wide: bool,
+    is_recursive: bool,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let (input, partitioning) = (plan.input(), plan.partitioning());
     let inputs = input.output_partitioning().partition_count();
     if plan.preserve_order() || inputs <= 1 {
         return few_rows(plan.clone(), rows_are_wide);
     }
-    if !matches!(partitioning, Partitioning::Hash(..)) {
+    if is_recursive || !matches!(partitioning, Partitioning::Hash(..)) {
         let one = Arc::new(CoalescePartitionsExec::new(Arc::clone(input)));
         return few_rows(RepartitionExec::try_new(one, partitioning.clone())?, rows_are_wide);
     }

@@ -27,11 +27,6 @@ const WORDINGS: &[(&str, SqlState, &str)] = &[
         "a frame that ends before it starts is not supported for these offsets",
     ),
     (
-        "Multiple recursive references to the same CTE",
-        SqlState::FEATURE_NOT_SUPPORTED,
-        "DISTINCT, GROUP BY and the like in a recursive query's recursive term are not supported",
-    ),
-    (
         "LATERAL syntax is not supported for FULL OUTER",
         SqlState::FEATURE_NOT_SUPPORTED,
         "LATERAL on a side of a FULL or RIGHT JOIN is not supported",

@@ -4,7 +4,7 @@ use datafusion::sql::sqlparser::ast::{AccessExpr, Expr, Ident, Query, Subscript,
 
 use super::column::{fold, quoted};
 use super::error::{NameError, Result, SqlState};
-use super::function::keyword_call;
+use super::function::{keyword_call, keyword_column};
 use super::placement::{Inside, Parts};
 use super::scope::{Resolver, unwrapped};
 use super::untyped_arguments;
@@ -84,7 +84,13 @@ impl Resolver<'_> {
 
     /// What to write in place of a name.
     fn named(&self, expr: &Expr) -> Result<Option<Expr>> {
+        let keyword;
         let parts = match expr {
+            Expr::Function(function) => {
+                let Some(parts) = keyword_column(function) else { return Ok(None) };
+                keyword = parts;
+                keyword.as_slice()
+            }
             Expr::Identifier(ident) => match keyword_call(ident) {
                 Some(call) => return Ok(Some(Expr::Function(call))),
                 None => std::slice::from_ref(ident),

@@ -40,6 +40,15 @@ pub(super) fn keyword_call(ident: &Ident) -> Option<Function> {
     Some(plain_function(ObjectName(vec![ObjectNamePart::Identifier(name)])))
 }
 
+/// The column that a name behind a table's means, which the parser takes for a function without
+/// parentheses: `t.user`.
+pub(super) fn keyword_column(function: &Function) -> Option<Vec<Ident>> {
+    if !matches!(function.args, FunctionArguments::None) || function.over.is_some() || function.name.0.len() < 2 {
+        return None;
+    }
+    function.name.0.iter().map(|part| part.as_ident().cloned()).collect()
+}
+
 /// Makes a function's name flat and exact: the planner has one list of functions, all in lower case
 /// and found without quotes.
 pub(super) fn flatten(name: &mut ObjectName, relations: &dyn Relations) -> Result<String> {

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::column::fold;
-use super::function::keyword_call;
+use super::function::{keyword_call, keyword_column};
 
 /// The label of an expression that says nothing about its name.
 pub(super) const NAMELESS: &str = "?column?";
@@ -72,7 +72,10 @@ pub(super) fn label(expr: &Expr) -> Label {
             Expr::Identifier(ident) => return Label::Column(vec![ident.clone()]),
             Expr::CompoundIdentifier(parts) => return Label::Column(parts.clone()),
             Expr::Subquery(_) => return Label::Subquery,
-            Expr::Function(function) => Cow::Owned(function_label(function)),
+            Expr::Function(function) => match keyword_column(function) {
+                Some(parts) => return Label::Column(parts),
+                None => Cow::Owned(function_label(function)),
+            },
             Expr::Exists { negated: false, .. } => Cow::Borrowed("exists"),
             Expr::Array(_) => Cow::Borrowed("array"),
             Expr::Tuple(_) => Cow::Borrowed("row"),

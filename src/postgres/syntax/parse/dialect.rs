@@ -26,6 +26,47 @@ pub(super) struct PostgresDialect {
 const BEGUN_FOR_TOKEN: usize = 4;
 const BEGUN_IN_ADDITION: usize = 4096;
 
+/// Words that other dialects reserve, and PostgreSQL does not: labels of columns without AS.
+const FREE_LABELS: [Keyword; 9] = [
+    Keyword::ANALYZE,
+    Keyword::CLUSTER,
+    Keyword::DISTRIBUTE,
+    Keyword::EXCLUDE,
+    Keyword::EXPLAIN,
+    Keyword::MINUS,
+    Keyword::SORT,
+    Keyword::TOP,
+    Keyword::VIEW,
+];
+/// The same for aliases of tables.
+const FREE_ALIASES: [Keyword; 25] = [
+    Keyword::ANTI,
+    Keyword::ASOF,
+    Keyword::CLUSTER,
+    Keyword::CONNECT,
+    Keyword::DISTRIBUTE,
+    Keyword::EXPLAIN,
+    Keyword::FORMAT,
+    Keyword::GLOBAL,
+    Keyword::MATCH_CONDITION,
+    Keyword::MATCH_RECOGNIZE,
+    Keyword::MINUS,
+    Keyword::OPEN,
+    Keyword::OUTPUT,
+    Keyword::PARTITION,
+    Keyword::PIVOT,
+    Keyword::PREWHERE,
+    Keyword::QUALIFY,
+    Keyword::SAMPLE,
+    Keyword::SEMI,
+    Keyword::SETTINGS,
+    Keyword::SORT,
+    Keyword::START,
+    Keyword::TOP,
+    Keyword::UNPIVOT,
+    Keyword::VIEW,
+];
+
 impl PostgresDialect {
     /// For a statement of so many tokens.
     pub(super) fn of_tokens(tokens: usize) -> Self {
@@ -62,6 +103,15 @@ impl Dialect for PostgresDialect {
     fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
         let is_reserved = matches!(keyword, Keyword::ARRAY | Keyword::CASE | Keyword::CAST | Keyword::NOT);
         is_reserved || PARSER.is_reserved_for_identifier(keyword)
+    }
+
+    /// The parser has one list of reserved words for all dialects.
+    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        FREE_LABELS.contains(keyword) || PARSER.is_column_alias(keyword, parser)
+    }
+
+    fn is_table_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
+        FREE_ALIASES.contains(keyword) || PARSER.is_table_alias(keyword, parser)
     }
 
     fn dialect(&self) -> TypeId {
