@@ -254,6 +254,11 @@ impl Catalog {
             .find(|table| table.account == account.as_str() && table.name.eq_ignore_ascii_case(name.as_str()))
     }
 
+    /// Whether there are views, of any account.
+    pub fn has_views(&self) -> bool {
+        !self.views.is_empty()
+    }
+
     /// The table of an id.
     pub fn table_by_id(&self, id: u64) -> Option<&Arc<Table>> {
         self.tables.get(&id)

@@ -22,6 +22,7 @@ use super::memory::memory_bytes_available;
 use super::parameterized::ParameterizedStatements;
 use super::plan_cache::PlanCache;
 use super::prepared::{Planned, Prepared};
+use super::read_columns::ReadColumns;
 use super::row_locks;
 use super::statement_context::StatementContext;
 use super::ticks_functions::ticks_functions;
@@ -308,10 +309,11 @@ impl Compiler {
         };
         let lasts = reads_tables_only(&planned.plan)?;
         let plan = if lasts { without_content(planned.plan)? } else { LogicalPlan::default() };
+        let read = if lasts { ReadColumns::of(&plan, statement.text(), &context.snapshot)? } else { None };
         let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
         let is_large = statement.text().len() > PLANS_DROPPED_HERE_BYTES_MAX;
         let disposer = is_large.then(|| Arc::clone(&self.compute));
-        let plan = Arc::new(Planned { plan, by_key, row_locks, catalog, planning, lasts, disposer });
+        let plan = Arc::new(Planned { plan, by_key, row_locks, catalog, read, planning, lasts, disposer });
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: planned.parameters,
@@ -352,7 +354,8 @@ impl Compiler {
         let plan = by_key.map(|by_key| {
             let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
             let plan = LogicalPlan::default();
-            Planned { plan, by_key: Some(by_key), row_locks: None, catalog, planning, lasts: false, disposer: None }
+            let by_key = Some(by_key);
+            Planned { plan, by_key, row_locks: None, catalog, read: None, planning, lasts: false, disposer: None }
         });
         Ok(Prepared {
             statement: Arc::clone(statement),

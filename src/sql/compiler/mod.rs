@@ -9,6 +9,7 @@ mod memory;
 mod parameterized;
 mod plan_cache;
 mod prepared;
+mod read_columns;
 pub(crate) mod row_locks;
 mod statement_context;
 mod statement_session;

@@ -21,8 +21,8 @@ const PLAN_BYTES: u64 = 8 << 10;
 const PLAN_BYTES_EACH: u64 = 32;
 const COLUMN_BYTES: u64 = 512;
 
-/// Statements with their plans, all of the newest catalog: the plans of an older one would keep its
-/// files from being removed.
+/// Statements with their plans: of the newest catalog, or of an older one, in which what they read
+/// may still be as it is now. They keep no files from being removed.
 #[derive(Debug)]
 pub(crate) struct PlanCache {
     plans: Cache<Key, Arc<Prepared>, PlanWeight>,
@@ -92,8 +92,7 @@ impl PlanCache {
         newest.catalog.ptr_eq(&plan.catalog)
     }
 
-    /// False for a snapshot from before the newest catalog. A newer one drops
-    /// all plans.
+    /// False for a snapshot from before the newest catalog.
     fn is_of_newest(&self, snapshot: &Snapshot) -> bool {
         if snapshot.is_private() {
             return false;
@@ -107,7 +106,6 @@ impl PlanCache {
             return false;
         }
         *newest = Newest { catalog: Arc::downgrade(&snapshot.catalog), sequence: snapshot.sequence };
-        self.plans.clear();
         true
     }
 }

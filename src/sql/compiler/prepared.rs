@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use datafusion::logical_expr::LogicalPlan;
 
+use super::read_columns::ReadColumns;
 use crate::by_key::{KeyRead, KeyStatement, KeyWrite};
 use crate::compute::ComputeRuntime;
 use crate::planner::{Column, PlanningSettings};
@@ -75,6 +76,8 @@ pub(crate) struct Planned {
     /// What it was planned for. Statements may lie idle for long, so neither this nor the plan
     /// holds what a snapshot does.
     pub catalog: Weak<Catalog>,
+    /// What it depends on in another catalog; None where that is more than columns.
+    pub read: Option<ReadColumns>,
     pub planning: PlanningSettings,
     /// Whether the plan can run again. False where it holds something of the session that made it:
     /// the rows of the catalog are those that it sees.
@@ -108,6 +111,8 @@ impl Planned {
 
     /// Whether the plan can run over a snapshot with these settings.
     pub(crate) fn fits(&self, snapshot: &Snapshot, planning: &PlanningSettings) -> bool {
-        self.lasts && self.is_of(&snapshot.catalog) && self.planning == *planning
+        let means_the_same =
+            || self.is_of(&snapshot.catalog) || self.read.as_ref().is_some_and(|read| read.are_in(snapshot));
+        self.lasts && self.planning == *planning && means_the_same()
     }
 }

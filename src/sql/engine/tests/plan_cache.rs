@@ -61,6 +61,56 @@ fn a_read_by_key_outlives_columns_that_it_does_not_name() {
     assert!(!runs(&narrow));
 }
 
+/// A kept plan gives the answers of one that is made anew.
+#[test]
+fn plans_outlive_columns_that_they_do_not_name() {
+    let engine = engine();
+    let (mut before, mut anew) = (session(&engine), session(&engine));
+    let insert = |json: &str| drop(import(&engine, "Tab", json, 1 << 20).expect("imports"));
+    insert(r#"{"PartitionKey":"p","RowKey":"2","A":2,"B":"b"}"#);
+    let statements = [
+        ("SELECT sum(a), count(*) FROM tab WHERE rowkey > '0'", true),
+        ("SELECT upper(b) FROM tab ORDER BY a DESC", true),
+        ("SELECT t.a, (SELECT max(u.a) FROM tab u WHERE u.a <= t.a) FROM tab t ORDER BY 1", true),
+        // Its own name would be the column's.
+        ("SELECT a + 1 AS c1 FROM tab GROUP BY a + 1 ORDER BY c1", false),
+        ("SELECT * FROM tab ORDER BY rowkey", false),
+        ("SELECT count(*) FROM tab NATURAL JOIN (SELECT 1 AS one) x", false),
+        ("SELECT row_to_json(tab) FROM tab ORDER BY rowkey", false),
+        ("SELECT a FROM tab, LATERAL (SELECT 1 AS c1) x ORDER BY c1, a", false),
+    ];
+    for (sql, _) in statements {
+        ask(&mut before, sql);
+    }
+    insert(r#"{"PartitionKey":"p","RowKey":"3","A":7,"B":"x","C1":2}"#);
+    for (sql, outlives) in statements {
+        assert_eq!(before.prepared_before(sql, &[]).is_some(), outlives, "{sql}");
+        let uncached = format!("{sql} -- again");
+        assert_eq!(ask(&mut before, sql), ask(&mut anew, &uncached), "{sql}");
+    }
+    // A column of another type, of another case, or of a word of the statement.
+    let sql = statements[0].0;
+    for (json, outlives) in [
+        (r#"{"PartitionKey":"p","RowKey":"4","A":8,"B":3}"#, true),
+        (r#"{"PartitionKey":"p","RowKey":"5","sum":1}"#, false),
+        (r#"{"PartitionKey":"p","RowKey":"6","A":8.5}"#, false),
+        (r#"{"PartitionKey":"p","RowKey":"7","other":1}"#, true),
+        (r#"{"PartitionKey":"p","RowKey":"8","a":1}"#, false),
+    ] {
+        let answer = rows(&mut before, sql).map_err(|error| error.sqlstate());
+        drop(answer);
+        insert(json);
+        assert_eq!(before.prepared_before(sql, &[]).is_some(), outlives, "{json}");
+        let uncached = format!("{sql} -- {json}");
+        let (kept, anew) = (rows(&mut before, sql), rows(&mut anew, &uncached));
+        assert_eq!(
+            kept.map_err(|error| error.to_string()).ok(),
+            anew.map_err(|error| error.to_string()).ok(),
+            "{json}"
+        );
+    }
+}
+
 #[test]
 fn an_import_is_seen_by_the_same_statement() {
     let engine = engine();
