@@ -103,7 +103,7 @@ impl AggregateUDFImpl for OrderedSet {
 }
 
 /// Constant shares of all values, from 0 to 1; nothing for a NULL.
-fn shares(expr: &Arc<dyn PhysicalExpr>) -> Result<Vec<Option<f64>>> {
+pub(super) fn shares(expr: &Arc<dyn PhysicalExpr>) -> Result<Vec<Option<f64>>> {
     let empty = arrow::array::RecordBatch::new_empty(Arc::new(arrow::datatypes::Schema::empty()));
     let constant = match expr.evaluate(&empty) {
         Ok(ColumnarValue::Scalar(value)) => value,

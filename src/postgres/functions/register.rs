@@ -105,8 +105,7 @@ pub(super) fn register_fusing(
     let inner = FunctionRegistry::udaf(&state, "string_agg")?;
     let budget = ValueBudget::of(state.config().options());
     state.register_udaf(Arc::new(Collecting::text(inner, budget)))?;
-    let inner = FunctionRegistry::udaf(&state, "percentile_cont")?;
-    state.register_udaf(Arc::new(PercentileCont::over(inner)))?;
+    state.register_udaf(Arc::new(PercentileCont::new()))?;
     statistics::register(&mut state)?;
     for function in OrderedSet::all() {
         state.register_udaf(Arc::new(function))?;
