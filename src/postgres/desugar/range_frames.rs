@@ -116,6 +116,7 @@ fn grouped(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                 | DataType::BinaryView
                 | DataType::LargeBinary
                 | DataType::FixedSizeBinary(_)
+                | DataType::Time64(_)
                 | DataType::Struct(_)
                 | DataType::List(_)
         );

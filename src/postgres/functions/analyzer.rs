@@ -309,6 +309,18 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             let column = subquery.subquery.schema().field(0).data_type().clone();
             let from = expr.get_type(resolver.schema)?;
             let (kind, wanted) = (Kind::of(&from), Kind::of(&column));
+            let has_float = kind != wanted && (kind.is_float() || wanted.is_float());
+            if let Some(zone) = resolver.zone
+                && has_float
+                && kind.is_number()
+                && wanted.is_number()
+            {
+                let columns = set_operations::as_doubles(subquery.subquery, zone)?;
+                let expr = resolver.to(*expr, &from, &DataType::Float64)?;
+                let expr = Box::new(keys::key(expr, resolver.schema));
+                let subquery = Subquery { subquery: keys::of_columns(columns, keys::key)?, ..subquery };
+                return Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }));
+            }
             let expr = match kind.common(wanted) {
                 Some(common) if kind.is_day() && wanted.is_day() && common == wanted => {
                     Box::new(resolver.to(*expr, &from, &column)?)

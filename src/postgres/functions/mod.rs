@@ -41,6 +41,7 @@ mod greatest_least;
 mod grouping_terms;
 mod groups;
 mod hashes;
+mod in_list;
 mod in_place;
 mod integers;
 mod interval_fields;

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{InList, ScalarFunction};
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchemable, Operator};
 
 use super::arithmetic;
 use super::array_literal;
-use super::balanced::any_of;
 use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, are_untyped, common_type, literal, unmatched};
 use super::decimal::Decimal;
@@ -224,7 +223,7 @@ impl Resolver<'_> {
 
     /// A comparison of values of one type. Which literals are zeros is known when they have their
     /// types.
-    fn compared(&self, left: Expr, op: Operator, right: Expr) -> Expr {
+    pub(super) fn compared(&self, left: Expr, op: Operator, right: Expr) -> Expr {
         match self.zone {
             Some(_) => keys::comparison(left, op, right, self.schema, self.stored),
             None => Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))),
@@ -268,7 +267,13 @@ impl Resolver<'_> {
             let left = self.to(left, &left_type, &right_type)?;
             return Ok((left, right));
         }
-        match left_kind.common(right_kind) {
+        let is_float4 = |one: Kind, other: Kind| one == Kind::Float4 && other != Kind::Float4 && other.is_number();
+        let common = match is_float4(left_kind, right_kind) || is_float4(right_kind, left_kind) {
+            // PostgreSQL has operators of a real beside a double, and of no other number.
+            true => Some(Kind::Float8),
+            false => left_kind.common(right_kind),
+        };
+        match common {
             Some(kind) => {
                 let (left_to, right_to) = self.common_types(kind, &left_type, &right_type);
                 Ok((self.to(left, &left_type, &left_to)?, self.to(right, &right_type, &right_to)?))
@@ -346,60 +351,6 @@ impl Resolver<'_> {
         let high = exact_high.unwrap_or_else(|| self.compared(high_expr, Operator::LtEq, high));
         let both = low.and(high);
         Ok(if negated { Expr::Not(Box::new(both)) } else { both })
-    }
-
-    fn in_list(&self, InList { expr, list, negated }: InList) -> Result<Expr> {
-        let mut plain = Vec::with_capacity(list.len());
-        let mut apart = Vec::new();
-        let mut shared: Option<Expr> = None;
-        let mut holds_null = false;
-        for item in list {
-            // DataFusion joins lists with each other as if they held no NULL.
-            if matches!(&item, Expr::Literal(value, _) if value.is_null()) {
-                holds_null = true;
-                continue;
-            }
-            if let Some(exact) = stored_types::exact(&expr, Operator::Eq, &item, self.schema)? {
-                apart.push(exact);
-                continue;
-            }
-            let (compared, item) = self.pair(expr.as_ref().clone(), item, &|| "=".to_owned())?;
-            match &shared {
-                Some(shared) if *shared != compared => {
-                    apart.push(self.compared(compared, Operator::Eq, item));
-                }
-                _ if matches!(self.kind(&compared), Some(Kind::Interval | Kind::Jsonb)) => {
-                    apart.push(self.compared(compared, Operator::Eq, item));
-                }
-                // What is no constant may be NULL.
-                _ if !matches!(item, Expr::Literal(..) | Expr::Placeholder(_)) => {
-                    shared.get_or_insert_with(|| compared.clone());
-                    apart.push(self.comparison(compared, Operator::Eq, item)?);
-                }
-                _ => {
-                    shared = Some(compared);
-                    plain.push(item);
-                }
-            }
-        }
-        let shared = shared.unwrap_or(*expr);
-        // Lists are searched by the bits of doubles, to which the two zeros differ.
-        let mut shared = shared;
-        if self.kind(&shared).is_some_and(Kind::is_float) {
-            if !(self.stored && matches!(shared, Expr::Column(_))) {
-                shared = keys::key(shared, self.schema);
-            }
-            plain = plain.into_iter().flat_map(with_both_zeros).collect();
-        }
-        let in_list = (!plain.is_empty()).then(|| Expr::InList(InList::new(Box::new(shared), plain, false)));
-        let unknown = holds_null.then(|| Expr::Literal(ScalarValue::Boolean(None), None));
-        let any = any_of(in_list.into_iter().chain(apart).chain(unknown).collect());
-        Ok(match any {
-            Some(Expr::InList(list)) => Expr::InList(InList { negated, ..list }),
-            Some(any) if negated => Expr::Not(Box::new(any)),
-            Some(any) => any,
-            None => Expr::Literal(ScalarValue::Boolean(Some(negated)), None),
-        })
     }
 
     fn case(&self, Case { expr, when_then_expr, else_expr }: Case) -> Result<Expr> {
@@ -685,15 +636,5 @@ fn numeric_like(expr: &Expr, from: &DataType) -> DataType {
     match text.and_then(|text| Decimal::parse(&text)) {
         Some(decimal) => DataType::Decimal128(decimal.precision(), decimal.scale()),
         None => DataType::Decimal128(NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT),
-    }
-}
-
-fn with_both_zeros(item: Expr) -> Vec<Expr> {
-    match &item {
-        Expr::Literal(ScalarValue::Float64(Some(zero)), metadata) if *zero == 0.0 => {
-            let other = Expr::Literal(ScalarValue::Float64(Some(-*zero)), metadata.clone());
-            vec![item, other]
-        }
-        _ => vec![item],
     }
 }

@@ -11,7 +11,7 @@ use crate::types;
 
 /// The longest value, of a session without a budget of its own: PostgreSQL's limit.
 const VALUE_BYTES_MAX: usize = 1 << 30;
-const VALUE_BYTES_MIN: usize = 16 << 20;
+const VALUE_BYTES_MIN: usize = 8 << 20;
 /// The values of several rows.
 const BATCH_BYTES_MAX: usize = 64 << 20;
 const BATCH_BYTES_MIN: usize = 4 << 20;
@@ -51,7 +51,7 @@ impl ValueBudget {
     pub fn of_memory(bytes: u64) -> Self {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         Self {
-            value_bytes: (bytes / 16).clamp(VALUE_BYTES_MIN, VALUE_BYTES_MAX),
+            value_bytes: (bytes / 32).clamp(VALUE_BYTES_MIN, VALUE_BYTES_MAX),
             batch_bytes: (bytes / 32).clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX),
             gathered_rows: (bytes / MEMORY_OF_GATHERED_ROW).clamp(GATHERED_ROWS_MIN, GATHERED_ROWS_MAX),
         }
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_budget_is_a_part_of_the_memory() {
         let small = ValueBudget::of_memory(256 << 20);
-        assert_eq!((small.value_bytes, small.batch_bytes, small.gathered_rows), (16 << 20, 8 << 20, 64));
+        assert_eq!((small.value_bytes, small.batch_bytes, small.gathered_rows), (8 << 20, 8 << 20, 64));
         let tiny = ValueBudget::of_memory(1);
         assert_eq!((tiny.value_bytes, tiny.batch_bytes), (VALUE_BYTES_MIN, BATCH_BYTES_MIN));
         let large = ValueBudget::of_memory(u64::MAX);
@@ -180,8 +180,8 @@ mod tests {
         (0..4).for_each(|_| many.value(2 << 20).expect("within the budget"));
         assert!(many.value(2 << 20).expect_err("too many").to_string().contains("8 rows at a time"));
         let mut one = budget.reserve(1, 0);
-        one.value(15 << 20).expect("a value is not a batch");
-        assert!(budget.reserve(1, 0).value(16 << 20).expect_err("too long").to_string().contains("too large"));
+        one.value(7 << 20).expect("a value is not a batch");
+        assert!(budget.reserve(1, 0).value(8 << 20).expect_err("too long").to_string().contains("too large"));
         // Arguments that large are there already.
         let mut large = budget.reserve(8, 40 << 20);
         (0..8).for_each(|_| large.value(10 << 20).expect("twice the arguments"));

@@ -16,6 +16,7 @@ use super::target::TargetColumn;
 use super::values::{is_default, is_untyped};
 use crate::planner::MEMORY_ROWS;
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::functions::is_aggregate;
 use rowkey_postgres::parameters::data_type;
 use rowkey_postgres::syntax::{plain_table, select_of};
 use rowkey_postgres::syntax::{visit_expressions, visit_expressions_mut};
@@ -147,6 +148,17 @@ fn several(value: &Expr, count: usize) -> Result<Vec<Expr>> {
         }
         Expr::Nested(inner) if count == 1 => Ok(vec![(**inner).clone()]),
         Expr::Subquery(query) => {
+            if let SetExpr::Select(select) = query.body.as_ref()
+                && matches!(&select.group_by, ast::GroupByExpr::Expressions(terms, _) if terms.is_empty())
+                && select.projection.iter().any(aggregates)
+                && !select.projection.iter().all(aggregates)
+            {
+                return Err(Error::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    "(a, b) = (SELECT ...) of aggregates beside other values is not supported",
+                )
+                .with_hint("put the query into FROM and assign its columns"));
+            }
             let of_one = |place: usize| {
                 let mut query = query.clone();
                 match query.body.as_mut() {
@@ -171,6 +183,16 @@ fn several(value: &Expr, count: usize) -> Result<Vec<Expr>> {
             "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression",
         )),
     }
+}
+
+/// Whether there is an aggregate in an item, or in a query in it.
+fn aggregates(item: &ast::SelectItem) -> bool {
+    let (ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. }) = item else { return false };
+    let found = visit_expressions(expr, |expr| match expr {
+        Expr::Function(function) if is_aggregate(&function.name.to_string()) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 fn grouped_by_place(select: &ast::Select) -> bool {

@@ -70,13 +70,22 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         let first = i64::from(!call.is_vector(0));
         let from = if call.len() > 2 { (call.int(2)? - first).max(0) } else { 0 };
         let items = list(call, 0)?.iter().enumerate().skip(usize::try_from(from).unwrap_or(usize::MAX));
-        let is_of_doubles = call
-            .fields
-            .first()
-            .is_some_and(|field| matches!(field.data_type(), DataType::List(item) if item.data_type().is_floating()));
-        // The two zeros are equal.
-        let compared =
-            |item: &Datum| item.text().map(|text| if is_of_doubles && text == "-0" { "0".into() } else { text });
+        let item_type = call.fields.first().and_then(|field| match field.data_type() {
+            DataType::List(item) => Some(item.data_type().clone()),
+            _ => None,
+        });
+        let is_of_doubles = item_type.as_ref().is_some_and(DataType::is_floating);
+        let is_of_numbers = item_type.as_ref().is_some_and(DataType::is_numeric);
+        // The two zeros are equal, and so are numbers of more zeros behind the point.
+        let compared = |item: &Datum| {
+            item.text().map(|text| match text {
+                text if is_of_doubles && text == "-0" => "0".into(),
+                text if is_of_numbers && text.contains('.') && !text.contains('e') => {
+                    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+                }
+                text => text,
+            })
+        };
         let sought = compared(call.get(1));
         let found = items.into_iter().find(|(_, item)| compared(item) == sought);
         Ok(found.map_or(Datum::Null, |(at, _)| Datum::Int(at as i64 + first)))

@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::ast::Expr;
 use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
 
 /// [`PostgreSqlDialect`] whose arguments are named by identifiers alone, as PostgreSQL 15 has them.
 /// Where a name may be any expression (`json_object('a' : 1)`, PostgreSQL 16) the parser reads each
@@ -81,6 +82,11 @@ impl PostgresDialect {
 
 const PARSER: PostgreSqlDialect = PostgreSqlDialect {};
 
+fn is_null_test(parser: &Parser) -> bool {
+    matches!(&parser.peek_token_ref().token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
+}
+
 /// Methods that answer as the parser's dialect does.
 macro_rules! as_the_parser_has_it {
     ($($method:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
@@ -98,6 +104,21 @@ impl Dialect for PostgresDialect {
     fn parse_prefix(&self, _: &mut Parser) -> Option<Result<Expr, ParserError>> {
         self.left.set(self.left.get().saturating_sub(1));
         self.is_exhausted().then_some(Err(ParserError::RecursionLimitExceeded))
+    }
+
+    fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        match is_null_test(parser) {
+            true => Some(Ok(PARSER.prec_value(Precedence::Is))),
+            false => PARSER.get_next_precedence(parser),
+        }
+    }
+
+    /// `x ISNULL`, which the parser does not have.
+    fn parse_infix(&self, parser: &mut Parser, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+        is_null_test(parser).then(|| {
+            parser.advance_token();
+            Ok(Expr::IsNull(Box::new(expr.clone())))
+        })
     }
 
     fn is_reserved_for_identifier(&self, keyword: Keyword) -> bool {
@@ -121,7 +142,6 @@ impl Dialect for PostgresDialect {
     as_the_parser_has_it! {
         allow_extract_custom() -> bool;
         allow_extract_single_quotes() -> bool;
-        get_next_precedence(parser: &Parser) -> Option<Result<u8, ParserError>>;
         identifier_quote_style(identifier: &str) -> Option<char>;
         is_custom_operator_part(letter: char) -> bool;
         is_delimited_identifier_start(letter: char) -> bool;
