@@ -74,6 +74,12 @@ fn what_multiplies_is_bounded_before_it_is_made() {
             ),
             "0",
         ),
+        // The list of a subquery stands in as many rows at a time as memory allows.
+        (
+            "select sum(cardinality(x)) from \
+             (select (select array_agg(i) from generate_series(1, 20000) i) x from people offset 0) s",
+            "400000000",
+        ),
         // A long constant beside a column stands in no row but those that are worked on.
         ("select sum(length(left(repeat('a', 3000000), age))) from people where age < 2", "400"),
         ("select count(overlay(repeat('a', 30000) placing 'x' from age + 1)) from people", "20000"),

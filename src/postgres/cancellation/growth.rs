@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 
+use super::row_bytes::is_copied;
 use crate::functions::ENLARGING;
 
 /// Most bytes of constants, repeated for each row, in a batch: within the least budget of values.
@@ -45,6 +48,10 @@ impl Growth {
             if let Some(literal) = expr.downcast_ref::<Literal>() {
                 let bytes = bytes_of(literal.value());
                 self.constants_bytes += if bytes >= CONSTANT_BYTES_MIN { bytes } else { 0 };
+            }
+            if let Some(subquery) = expr.downcast_ref::<ScalarSubqueryExpr>() {
+                // Its value is copied for each row, unless it is a view.
+                self.enlarging |= is_copied(subquery.return_field(&Schema::empty())?.data_type());
             }
             if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
                 self.enlarging |= ENLARGING.contains(&call.fun().name());

@@ -29,7 +29,7 @@ use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
 /// Longer constant texts are not made while a statement is planned.
-const CONSTANT_BYTES_MAX: usize = 1 << 20;
+const CONSTANT_BYTES_MAX: usize = 64 << 10;
 
 /// Most branches of a CASE of truth values that DataFusion is left to simplify.
 const TRUTH_BRANCHES_MAX: usize = 16;

@@ -139,7 +139,7 @@ fn format(call: &Call) -> Result<Datum> {
                 last += 1;
                 if let Datum::Int(value) = argument(last)? {
                     left |= *value < 0;
-                    width = usize::try_from(value.unsigned_abs()).unwrap_or(WIDTH_MAX);
+                    width = usize::try_from(value.unsigned_abs()).unwrap_or(usize::MAX);
                 }
             } else {
                 width = digits(&mut chars)?.unwrap_or(0);
@@ -162,8 +162,8 @@ fn format(call: &Call) -> Result<Datum> {
             (_, Some(text)) => quote_literal(&text),
             (_, None) => "NULL".to_owned(),
         };
-        let pad = width.min(WIDTH_MAX).saturating_sub(text.chars().count());
-        call.reserve(out.len() + pad + text.len())?;
+        let pad = width.saturating_sub(text.chars().count());
+        call.reserve(out.len().saturating_add(pad).saturating_add(text.len()))?;
         if left {
             out.push_str(&text);
         }
@@ -174,9 +174,6 @@ fn format(call: &Call) -> Result<Datum> {
     }
     Ok(out.into())
 }
-
-/// Widest a value may be padded to: 1 MiB.
-const WIDTH_MAX: usize = 1 << 20;
 
 fn digits(chars: &mut std::iter::Peekable<std::str::Chars>) -> Result<Option<usize>> {
     let mut text = String::new();
