@@ -73,8 +73,8 @@ fn widened(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     Ok(Transformed::yes(Expr::WindowFunction(function)))
 }
 
-/// The type of numerics with as many digits behind the point as their distances have, which would be
-/// rounded otherwise.
+/// The type of numerics with as many digits behind the point as their distances have, which would
+/// be rounded otherwise.
 fn finer(precision: u8, scale: i8, frame: &WindowFrame) -> Result<Option<DataType>> {
     let digits = |bound: &WindowFrameBound| match bound {
         WindowFrameBound::Preceding(ScalarValue::Utf8(Some(text)))

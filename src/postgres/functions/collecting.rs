@@ -25,9 +25,9 @@ use crate::types::{POSTGRES_TYPE, type_by_name};
 /// shown, and the copy as it is written.
 const COPIES: usize = 3;
 
-/// The same for the texts of groups beside themselves, which are handed on in one batch. An operator
-/// that gathers rows may take more memory than the one above that has to take the batch, which is
-/// one of those that spill and have a share each.
+/// The same for the texts of groups beside themselves, which are handed on in one batch. An
+/// operator that gathers rows may take more memory than the one above that has to take the batch,
+/// which is one of those that spill and have a share each.
 const ROW_COPIES: usize = 8;
 const STATE_COPIES: usize = 1;
 

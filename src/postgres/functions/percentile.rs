@@ -26,7 +26,7 @@ const COPIES: usize = 3;
 pub(super) struct PercentileCont(Signature);
 
 impl PercentileCont {
-    pub(super) fn new() -> AggregateUDF {
+    pub(super) fn function() -> AggregateUDF {
         AggregateUDF::new_from_impl(Self(Signature::user_defined(Volatility::Immutable)))
     }
 }

@@ -105,7 +105,7 @@ pub(super) fn register_fusing(
     let inner = FunctionRegistry::udaf(&state, "string_agg")?;
     let budget = ValueBudget::of(state.config().options());
     state.register_udaf(Arc::new(Collecting::text(inner, budget)))?;
-    state.register_udaf(Arc::new(PercentileCont::new()))?;
+    state.register_udaf(Arc::new(PercentileCont::function()))?;
     statistics::register(&mut state)?;
     for function in OrderedSet::all() {
         state.register_udaf(Arc::new(function))?;

@@ -46,7 +46,7 @@ impl ReadColumns {
             node.apply_expressions(|expr| {
                 expr.apply(|expr| {
                     if let Expr::Column(column) | Expr::OuterReferenceColumn(_, column) = expr {
-                        // A property's values of one type, or its ticks, have a name behind a colon.
+                        // Values of one type, or ticks, have a name behind the property's.
                         let property = column.name.split_once(':').map_or(&*column.name, |(property, _)| property);
                         read.properties.insert(property.to_owned());
                     }
