@@ -184,6 +184,6 @@ mod tests {
         assert!(budget.reserve(1, 0).value(8 << 20).expect_err("too long").to_string().contains("too large"));
         // Arguments that large are there already.
         let mut large = budget.reserve(8, 40 << 20);
-        (0..8).for_each(|_| large.value(10 << 20).expect("twice the arguments"));
+        (0..8).for_each(|_| large.value(7 << 20).expect("twice the arguments"));
     }
 }
