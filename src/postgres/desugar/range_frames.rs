@@ -82,11 +82,11 @@ fn finer(precision: u8, scale: i8, frame: &WindowFrame) -> Result<Option<DataTyp
         _ => 0,
     };
     let wanted = digits(&frame.start_bound).max(digits(&frame.end_bound));
-    let more = wanted - i32::from(scale);
+    let more = wanted.saturating_sub(i32::from(scale));
     if more <= 0 {
         return Ok(None);
     }
-    match (u8::try_from(i32::from(precision) + more), i8::try_from(wanted)) {
+    match (u8::try_from(more.saturating_add(i32::from(precision))), i8::try_from(wanted)) {
         (Ok(precision), Ok(scale)) if precision <= DECIMAL128_MAX_PRECISION => {
             Ok(Some(DataType::Decimal128(precision, scale)))
         }
@@ -98,11 +98,10 @@ fn finer(precision: u8, scale: i8, frame: &WindowFrame) -> Result<Option<DataTyp
     }
 }
 
+/// Of a number without an exponent, as numeric offsets are.
 fn digits_behind_point(number: &str) -> i32 {
-    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let behind = digits.split_once('.').map_or("", |(_, behind)| behind).trim_end_matches('0').len();
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    i32::try_from(behind).unwrap_or(i32::MAX).saturating_sub(exponent).max(0)
+    let behind = number.split_once('.').map_or("", |(_, behind)| behind).trim_end_matches('0');
+    i32::try_from(behind.len()).unwrap_or(i32::MAX)
 }
 
 fn grouped(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {

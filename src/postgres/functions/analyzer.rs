@@ -310,26 +310,25 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             let from = expr.get_type(resolver.schema)?;
             let (kind, wanted) = (Kind::of(&from), Kind::of(&column));
             let has_float = kind != wanted && (kind.is_float() || wanted.is_float());
-            if let Some(zone) = resolver.zone
+            let (expr, columns) = if let Some(zone) = resolver.zone
                 && has_float
                 && kind.is_number()
                 && wanted.is_number()
             {
                 let columns = set_operations::as_doubles(subquery.subquery, zone)?;
-                let expr = resolver.to(*expr, &from, &DataType::Float64)?;
-                let expr = Box::new(keys::key(expr, resolver.schema));
-                let subquery = Subquery { subquery: keys::of_columns(columns, keys::key)?, ..subquery };
-                return Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }));
-            }
-            let expr = match kind.common(wanted) {
-                Some(common) if kind.is_day() && wanted.is_day() && common == wanted => {
-                    Box::new(resolver.to(*expr, &from, &column)?)
-                }
-                None if unknown_text(&expr).is_some() => Box::new(resolver.to(*expr, &from, &column)?),
-                _ => expr,
+                (resolver.to(*expr, &from, &DataType::Float64)?, columns)
+            } else {
+                let expr = match kind.common(wanted) {
+                    Some(common) if kind.is_day() && wanted.is_day() && common == wanted => {
+                        resolver.to(*expr, &from, &column)?
+                    }
+                    None if unknown_text(&expr).is_some() => resolver.to(*expr, &from, &column)?,
+                    _ => *expr,
+                };
+                (expr, subquery.subquery)
             };
-            let expr = Box::new(keys::key(*expr, resolver.schema));
-            let subquery = Subquery { subquery: keys::of_columns(subquery.subquery, keys::key)?, ..subquery };
+            let expr = Box::new(keys::key(expr, resolver.schema));
+            let subquery = Subquery { subquery: keys::of_columns(columns, keys::key)?, ..subquery };
             Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
         }
         Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {

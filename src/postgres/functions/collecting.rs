@@ -25,12 +25,6 @@ use crate::types::{POSTGRES_TYPE, type_by_name};
 /// shown, and the copy as it is written.
 const COPIES: usize = 3;
 
-/// The same for the texts of groups beside themselves, which are handed on in one batch. An
-/// operator that gathers rows may take more memory than the one above that has to take the batch,
-/// which is one of those that spill and have a share each.
-const ROW_COPIES: usize = 8;
-const STATE_COPIES: usize = 1;
-
 /// DataFusion's, under accumulators that know their size.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Collecting {
@@ -194,21 +188,16 @@ impl AggregateUDFImpl for Collecting {
     fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
         if self.orders_groups(&args) {
             let inner = Box::new(OrderedGroups::new(&args, self.joined(&args))?);
-            return Ok(Box::new(CollectingGroups { inner, copies: COPIES, as_text: false, shown_bytes: 0 }));
+            return Ok(Box::new(CollectingGroups { inner, counts: true, as_text: false, shown_bytes: 0 }));
         }
         let joined = self.joined(&args);
-        let counts = counts_views_only(&args);
-        let inner = self.inner.create_groups_accumulator(args)?;
-        Ok(Box::new(match joined {
-            Some(Joined { delimiter, bytes_max }) => {
-                let inner = Box::new(LimitedGroups::new(inner, bytes_max, delimiter.len()));
-                CollectingGroups { inner, copies: STATE_COPIES, as_text: true, shown_bytes: 0 }
-            }
-            None => {
-                let as_text = self.collected != Collected::List;
-                CollectingGroups { inner, copies: if counts { COPIES } else { 0 }, as_text, shown_bytes: 0 }
-            }
-        }))
+        let counts = self.collected == Collected::List && counts_views_only(&args);
+        let as_text = self.collected != Collected::List;
+        let mut inner = self.inner.create_groups_accumulator(args)?;
+        if let Some(Joined { delimiter, bytes_max }) = joined {
+            inner = Box::new(LimitedGroups::new(inner, bytes_max, delimiter.len()));
+        }
+        Ok(Box::new(CollectingGroups { inner, counts, as_text, shown_bytes: 0 }))
     }
 
     /// The accumulators of both sort what comes in another order: several in a query may each have
@@ -325,8 +314,8 @@ impl Accumulator for Counted {
 
 struct CollectingGroups {
     inner: Box<dyn GroupsAccumulator>,
-    /// How often what is collected is in memory beside what the inner one counts.
-    copies: usize,
+    /// Whether the inner one does not know the size of what it collects.
+    counts: bool,
     /// Whether the result is a text, in the type of texts.
     as_text: bool,
     shown_bytes: usize,
@@ -334,7 +323,7 @@ struct CollectingGroups {
 
 impl CollectingGroups {
     fn count(&mut self, values: &[ArrayRef]) {
-        if self.copies > 0 {
+        if self.counts {
             self.shown_bytes = self.shown_bytes.saturating_add(values.iter().map(shown_bytes).sum());
         }
     }
@@ -357,9 +346,6 @@ impl GroupsAccumulator for CollectingGroups {
         filter: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
-        if self.as_text && self.copies > 0 {
-            self.copies = ROW_COPIES;
-        }
         self.count(values);
         self.inner.update_batch(values, group_indices, filter, total_num_groups)
     }
@@ -383,7 +369,7 @@ impl GroupsAccumulator for CollectingGroups {
     }
 
     fn size(&self) -> usize {
-        self.inner.size().saturating_add(self.shown_bytes.saturating_mul(self.copies))
+        self.inner.size().saturating_add(self.shown_bytes.saturating_mul(COPIES))
     }
 }
 

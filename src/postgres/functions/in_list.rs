@@ -40,9 +40,12 @@ impl Resolver<'_> {
                 apart.push(exact);
                 continue;
             }
-            let item = match type_of(&item, self.schema) {
-                Ok(from) if as_reals && !item.any_column_refs() => self.to(item, &from, &DataType::Float32)?,
-                _ => item,
+            let item = match as_reals && !item.any_column_refs() {
+                true => {
+                    let from = type_of(&item, self.schema)?;
+                    self.to(item, &from, &DataType::Float32)?
+                }
+                false => item,
             };
             let (compared, item) = self.pair(expr.as_ref().clone(), item, &|| "=".to_owned())?;
             match &shared {

@@ -15,6 +15,8 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
 };
 
+use super::error::{SqlState, fail};
+use super::groups::{filtered, lengths, taken};
 use super::kind::Kind;
 use super::ordered_set::shares;
 
@@ -23,11 +25,17 @@ use super::ordered_set::shares;
 const COPIES: usize = 3;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct PercentileCont(Signature);
+pub(super) struct PercentileCont {
+    signature: Signature,
+    /// Those of DataFusion's: where functions are put into a state anew, an alias would bring its
+    /// function back under the name.
+    aliases: Vec<String>,
+}
 
 impl PercentileCont {
-    pub(super) fn function() -> AggregateUDF {
-        AggregateUDF::new_from_impl(Self(Signature::user_defined(Volatility::Immutable)))
+    pub(super) fn in_place_of(replaced: &AggregateUDF) -> AggregateUDF {
+        let aliases = replaced.aliases().to_vec();
+        AggregateUDF::new_from_impl(Self { signature: Signature::user_defined(Volatility::Immutable), aliases })
     }
 }
 
@@ -36,15 +44,12 @@ impl AggregateUDFImpl for PercentileCont {
         "percentile_cont"
     }
 
-    /// That of DataFusion's: where functions are put into a state anew, an alias would bring its
-    /// name back.
     fn aliases(&self) -> &[String] {
-        static ALIASES: std::sync::LazyLock<[String; 1]> = std::sync::LazyLock::new(|| ["quantile_cont".to_owned()]);
-        ALIASES.as_slice()
+        &self.aliases
     }
 
     fn signature(&self) -> &Signature {
-        &self.0
+        &self.signature
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
@@ -134,14 +139,25 @@ fn nan_last(one: f64, other: f64) -> Ordering {
     one.partial_cmp(&other).unwrap_or_else(|| one.is_nan().cmp(&other.is_nan()))
 }
 
+/// # Errors
+/// `PROGRAM_LIMIT_EXCEEDED` for more values than a column of lists has.
+fn check_number(values: usize) -> Result<()> {
+    match i32::try_from(values) {
+        Ok(_) => Ok(()),
+        Err(_) => fail(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("percentile_cont of {values} values")),
+    }
+}
+
 /// Lists of doubles, one for each group.
-fn lists(groups: Vec<Vec<f64>>) -> ListArray {
+fn lists(groups: Vec<Vec<f64>>) -> Result<ListArray> {
+    let number = groups.iter().map(Vec::len).sum();
+    check_number(number)?;
     let offsets = OffsetBuffer::from_lengths(groups.iter().map(Vec::len));
-    let mut values = Vec::with_capacity(groups.iter().map(Vec::len).sum());
+    let mut values = Vec::with_capacity(number);
     for group in groups {
         values.extend_from_slice(&group);
     }
-    list_of(offsets, Float64Array::new(ScalarBuffer::from(values), None))
+    Ok(list_of(offsets, Float64Array::new(ScalarBuffer::from(values), None)))
 }
 
 fn list_of(offsets: OffsetBuffer<i32>, values: Float64Array) -> ListArray {
@@ -173,6 +189,7 @@ impl Accumulator for Values {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        check_number(self.values.len())?;
         let values = Float64Array::new(ScalarBuffer::from(std::mem::take(&mut self.values)), None);
         Ok(vec![SingleRowListArrayBuilder::new(Arc::new(values)).build_list_scalar()])
     }
@@ -224,12 +241,11 @@ impl GroupsAccumulator for GroupValues {
         total_num_groups: usize,
     ) -> Result<()> {
         self.groups.resize(total_num_groups.max(self.groups.len()), Vec::new());
-        let Some(values) = values.first().and_then(|values| values.as_primitive_opt::<Float64Type>()) else {
-            return Ok(());
-        };
+        let Some(column) = values.first() else { return Ok(()) };
+        let Some(values) = column.as_primitive_opt::<Float64Type>() else { return Ok(()) };
+        let taken = taken(rows, Some(column));
         for (row, group) in group_indices.iter().enumerate() {
-            let is_taken = rows.is_none_or(|rows| rows.is_valid(row) && rows.value(row));
-            if is_taken && values.is_valid(row) {
+            if taken.as_ref().is_none_or(|taken| taken.value(row)) {
                 self.add(*group, std::iter::once(values.value(row)));
             }
         }
@@ -258,17 +274,15 @@ impl GroupsAccumulator for GroupValues {
     }
 
     fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
-        Ok(vec![Arc::new(lists(self.take(emit_to)))])
+        Ok(vec![Arc::new(lists(self.take(emit_to))?)])
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], rows: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let Some(values) = values.first().and_then(|values| values.as_primitive_opt::<Float64Type>()) else {
-            return Ok(Vec::new());
-        };
-        let is_taken = |row: usize| rows.is_none_or(|rows| rows.is_valid(row) && rows.value(row));
-        let taken = (0..values.len()).map(|row| (is_taken(row) && values.is_valid(row)).then(|| values.value(row)));
-        let offsets = OffsetBuffer::from_lengths(taken.clone().map(|value| usize::from(value.is_some())));
-        Ok(vec![Arc::new(list_of(offsets, taken.flatten().collect()))])
+        let Some(column) = values.first() else { return Ok(Vec::new()) };
+        let taken = taken(rows, Some(column));
+        let items = filtered(column, taken.as_ref())?.as_primitive::<Float64Type>().clone();
+        let offsets = OffsetBuffer::from_lengths(lengths(column.len(), taken.as_ref()));
+        Ok(vec![Arc::new(list_of(offsets, items))])
     }
 
     fn size(&self) -> usize {

@@ -105,7 +105,8 @@ pub(super) fn register_fusing(
     let inner = FunctionRegistry::udaf(&state, "string_agg")?;
     let budget = ValueBudget::of(state.config().options());
     state.register_udaf(Arc::new(Collecting::text(inner, budget)))?;
-    state.register_udaf(Arc::new(PercentileCont::function()))?;
+    let replaced = FunctionRegistry::udaf(&state, "percentile_cont")?;
+    state.register_udaf(Arc::new(PercentileCont::in_place_of(&replaced)))?;
     statistics::register(&mut state)?;
     for function in OrderedSet::all() {
         state.register_udaf(Arc::new(function))?;

@@ -195,12 +195,13 @@ impl Resolver<'_> {
         }
         let subqueries = self.subqueries;
         let Some(cte) = known.and_then(|index| self.ctes.get_mut(index)) else { return Ok(None) };
-        if cte.recursive.is_some_and(|before| before < subqueries) {
-            let message = format!("recursive reference to query \"{name}\" must not appear within a subquery");
-            return Err(NameError::new(SqlState::INVALID_RECURSION, message).at(ident));
-        }
-        if cte.recursive.is_some() && cte.named {
-            let message = format!("recursive reference to query \"{name}\" must not appear more than once");
+        let refused = match cte.recursive {
+            Some(before) if before < subqueries => Some("within a subquery"),
+            Some(_) if cte.named => Some("more than once"),
+            _ => None,
+        };
+        if let Some(place) = refused {
+            let message = format!("recursive reference to query \"{name}\" must not appear {place}");
             return Err(NameError::new(SqlState::INVALID_RECURSION, message).at(ident));
         }
         cte.named = true;

@@ -15,7 +15,7 @@ use rowkey_postgres::error::from_datafusion;
 use rowkey_storage::{Snapshot, Table};
 
 /// Words that mean columns or objects which the statement does not name, in lower case.
-const UNNAMED: [&str; 3] = ["natural", "reg", "u&"];
+const UNNAMED: [&str; 8] = ["natural", "regclass", "regnamespace", "regoper", "regproc", "regrole", "regtype", "u&"];
 
 /// The tables that a plan reads, with the properties of all columns in it.
 #[derive(Debug, Default)]
@@ -71,16 +71,14 @@ impl ReadColumns {
         if now.columns == before.columns {
             return true;
         }
-        let mut known = before.columns.iter().map(|column| &*column.name);
-        let is_added_behind = now.columns.len() >= before.columns.len()
-            && now.columns.iter().zip(&before.columns).all(|(now, before)| now.name == before.name);
-        let mut added = now.columns.iter().skip(before.columns.len());
+        let Some((kept, added)) = now.columns.split_at_checked(before.columns.len()) else { return false };
+        let known = before.columns.iter().map(|column| &*column.name);
         // With all of its columns, it may have been written with a star.
         let keys = [PARTITION_KEY, ROW_KEY, TIMESTAMP].into_iter();
         let reads_all = keys.chain(known.clone()).all(|name| self.properties.contains(name));
-        is_added_behind
-            && (added.len() == 0 || !reads_all)
-            && added.all(|column| !self.text.contains(&column.name.to_lowercase()))
-            && now.keeps_columns_of(before, known.by_ref().filter(|name| self.properties.contains(*name)))
+        kept.iter().zip(&before.columns).all(|(now, before)| now.name == before.name)
+            && (added.is_empty() || !reads_all)
+            && added.iter().all(|column| !self.text.contains(&column.name.to_lowercase()))
+            && now.keeps_columns_of(before, known.filter(|name| self.properties.contains(*name)))
     }
 }

@@ -9,6 +9,12 @@ use super::super::error::{SqlState, fail};
 use super::super::value_budget::too_long;
 use super::taken;
 
+/// How often texts are in memory beside themselves where they are handed on, all in one batch. An
+/// operator that gathers rows may take more memory than the one above that has to take the batch,
+/// which is one of those that spill and have a share each.
+const ROW_COPIES: usize = 8;
+const STATE_COPIES: usize = 1;
+
 /// The text of each group is shorter than a value may be.
 pub(in super::super) struct LimitedGroups {
     inner: Box<dyn GroupsAccumulator>,
@@ -16,11 +22,14 @@ pub(in super::super) struct LimitedGroups {
     delimiter_bytes: usize,
     /// How long the text of each group is.
     bytes: Vec<usize>,
+    /// Of all groups.
+    total_bytes: usize,
+    copies: usize,
 }
 
 impl LimitedGroups {
     pub(in super::super) fn new(inner: Box<dyn GroupsAccumulator>, bytes_max: usize, delimiter_bytes: usize) -> Self {
-        Self { inner, bytes_max, delimiter_bytes, bytes: Vec::new() }
+        Self { inner, bytes_max, delimiter_bytes, bytes: Vec::new(), total_bytes: 0, copies: STATE_COPIES }
     }
 
     fn reserve(
@@ -38,8 +47,10 @@ impl LimitedGroups {
             if taken.as_ref().is_some_and(|taken| !taken.value(row)) {
                 continue;
             }
+            let added = length(row).saturating_add(self.delimiter_bytes);
             let bytes = &mut self.bytes[*group];
-            *bytes = bytes.saturating_add(length(row)).saturating_add(self.delimiter_bytes);
+            *bytes = bytes.saturating_add(added);
+            self.total_bytes = self.total_bytes.saturating_add(added);
             if *bytes >= self.bytes_max {
                 return fail(SqlState::PROGRAM_LIMIT_EXCEEDED, too_long(*bytes, self.bytes_max));
             }
@@ -48,10 +59,8 @@ impl LimitedGroups {
     }
 
     fn emitted(&mut self, emit_to: EmitTo) {
-        match emit_to {
-            EmitTo::All => self.bytes.clear(),
-            EmitTo::First(groups) => drop(self.bytes.drain(..groups.min(self.bytes.len()))),
-        }
+        let emitted: usize = emit_to.take_needed(&mut self.bytes).into_iter().sum();
+        self.total_bytes = self.total_bytes.saturating_sub(emitted);
     }
 }
 
@@ -82,6 +91,7 @@ impl GroupsAccumulator for LimitedGroups {
         rows: Option<&BooleanArray>,
         total_num_groups: usize,
     ) -> Result<()> {
+        self.copies = ROW_COPIES;
         self.reserve(values, group_indices, rows, total_num_groups)?;
         self.inner.update_batch(values, group_indices, rows, total_num_groups)
     }
@@ -106,6 +116,7 @@ impl GroupsAccumulator for LimitedGroups {
     }
 
     fn size(&self) -> usize {
-        self.inner.size() + self.bytes.capacity() * size_of::<usize>()
+        let copies_bytes = self.total_bytes.saturating_mul(self.copies);
+        self.inner.size().saturating_add(copies_bytes) + self.bytes.capacity() * size_of::<usize>()
     }
 }

@@ -19,7 +19,7 @@ pub(super) use ordered::{Joined, OrderedGroups};
 
 /// The rows that an aggregate takes: those of its FILTER, and where it leaves NULLs out, those of
 /// values; nothing where that is all.
-fn taken(rows: Option<&BooleanArray>, values: Option<&ArrayRef>) -> Option<BooleanArray> {
+pub(super) fn taken(rows: Option<&BooleanArray>, values: Option<&ArrayRef>) -> Option<BooleanArray> {
     let of_filter = rows.map(|rows| match rows.nulls() {
         Some(nulls) => rows.values() & nulls.inner(),
         None => rows.values().clone(),
@@ -33,7 +33,7 @@ fn taken(rows: Option<&BooleanArray>, values: Option<&ArrayRef>) -> Option<Boole
     Some(BooleanArray::new(taken, None))
 }
 
-fn filtered(values: &ArrayRef, taken: Option<&BooleanArray>) -> Result<ArrayRef> {
+pub(super) fn filtered(values: &ArrayRef, taken: Option<&BooleanArray>) -> Result<ArrayRef> {
     match taken {
         Some(taken) => Ok(filter(values, taken)?),
         None => Ok(values.clone()),
@@ -41,7 +41,7 @@ fn filtered(values: &ArrayRef, taken: Option<&BooleanArray>) -> Result<ArrayRef>
 }
 
 /// How long the list of each of so many rows is, if it holds the row alone.
-fn lengths(rows: usize, taken: Option<&BooleanArray>) -> Vec<usize> {
+pub(super) fn lengths(rows: usize, taken: Option<&BooleanArray>) -> Vec<usize> {
     (0..rows).map(|row| usize::from(taken.is_none_or(|taken| taken.value(row)))).collect()
 }
 

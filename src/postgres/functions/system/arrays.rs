@@ -71,11 +71,11 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         let from = if call.len() > 2 { (call.int(2)? - first).max(0) } else { 0 };
         let items = list(call, 0)?.iter().enumerate().skip(usize::try_from(from).unwrap_or(usize::MAX));
         let item_type = call.fields.first().and_then(|field| match field.data_type() {
-            DataType::List(item) => Some(item.data_type().clone()),
+            DataType::List(item) => Some(item.data_type()),
             _ => None,
         });
-        let is_of_doubles = item_type.as_ref().is_some_and(DataType::is_floating);
-        let is_of_numbers = item_type.as_ref().is_some_and(DataType::is_numeric);
+        let is_of_doubles = item_type.is_some_and(DataType::is_floating);
+        let is_of_numbers = item_type.is_some_and(DataType::is_numeric);
         // The two zeros are equal, and so are numbers of more zeros behind the point.
         let compared = |item: &Datum| {
             item.text().map(|text| match text {
