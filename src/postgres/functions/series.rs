@@ -134,10 +134,18 @@ impl Series {
             Kind::Int8 => DataType::Int64,
             _ => DataType::Int32,
         };
-        let number = |value: &ScalarValue| match value.data_type().is_string() {
-            true if kind == Kind::Null => undefined(&kinds),
-            true => Ok(Decimal::of_scalar(&cast::cast_value(value, &Field::new("", data_type.clone(), true), &zone)?)),
-            false => Ok(Decimal::of_scalar(value)),
+        // A text among numerics has as many digits behind the point as it shows.
+        let shown = |text: &str| Decimal::parse(text).filter(|_| kind == Kind::Numeric);
+        let number = |value: &ScalarValue| match value.try_as_str() {
+            Some(_) if kind == Kind::Null => undefined(&kinds),
+            Some(text) => match text.and_then(shown) {
+                Some(number) => Ok(Some(number)),
+                None => {
+                    let field = Field::new("", data_type.clone(), true);
+                    Ok(Decimal::of_scalar(&cast::cast_value(value, &field, &zone)?))
+                }
+            },
+            None => Ok(Decimal::of_scalar(value)),
         };
         let numbers = constants.iter().map(number).collect::<Result<Vec<Option<Decimal>>>>()?;
         let scale = numbers.iter().flatten().map(|number| number.scale()).max().unwrap_or(0);
