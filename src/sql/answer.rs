@@ -31,8 +31,13 @@ impl Answer {
 
     /// Rows that are there already.
     pub(crate) fn of(rows: RecordBatch) -> Self {
-        let schema = rows.schema();
-        let batches = RecordBatchStreamAdapter::new(Arc::clone(&schema), futures::stream::iter([Ok(rows)]));
+        Self::of_batches(rows.schema(), vec![rows])
+    }
+
+    /// Rows of this schema that are there already.
+    pub(crate) fn of_batches(schema: SchemaRef, rows: Vec<RecordBatch>) -> Self {
+        let rows = futures::stream::iter(rows.into_iter().map(Ok));
+        let batches = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows);
         Self { schema, batches: Box::pin(batches), _kept: None }
     }
 

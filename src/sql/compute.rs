@@ -7,14 +7,9 @@
 
 use std::panic::AssertUnwindSafe;
 
-use arrow::array::RecordBatch;
-use datafusion::common::DataFusionError;
-use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::{FutureExt, StreamExt, stream};
+use futures::FutureExt;
 use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use rowkey_base::{Error, Result, SqlState};
@@ -31,10 +26,6 @@ const STACK_BYTES: usize = 64 << 20;
 /// Of 99; 50 is what threads begin with. On Linux it is a nice value of 5: a third of the share
 /// that other threads get beside it.
 const PRIORITY: u8 = 35;
-/// Batches that wait for a slow reader.
-const BATCHES_AHEAD: usize = 1;
-
-type Batch = std::result::Result<RecordBatch, DataFusionError>;
 
 /// The threads of one engine that plan and compute.
 #[derive(Debug)]
@@ -126,37 +117,6 @@ impl Drop for ComputeRuntime {
     }
 }
 
-/// Goes on with rows in a task of their own, on the runtime that this is called on: a batch ahead
-/// of who reads them, wherever that is. Dropped, it aborts the task.
-pub(crate) fn spawn_rows(mut rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
-    let schema = rows.schema();
-    let (sender, receiver) = mpsc::channel::<Batch>(BATCHES_AHEAD);
-    let mut task = JoinSet::new();
-    task.spawn(async move {
-        let pumped = AssertUnwindSafe(async {
-            while let Ok(permit) = sender.reserve().await {
-                match rows.next().await {
-                    Some(batch) => permit.send(batch),
-                    None => break,
-                }
-            }
-        });
-        let pumped = pumped.catch_unwind().await;
-        // Before the channel closes: at the end of the rows the statement holds nothing any more.
-        drop(rows);
-        if let Err(panic) = pumped {
-            let error = DataFusionError::External(Box::new(panicked(panic.as_ref())));
-            // Its reader may be gone.
-            let _told = sender.send(Err(error)).await;
-        }
-    });
-    let batches = stream::unfold((receiver, task), |(mut receiver, task)| async move {
-        let batch = receiver.recv().await?;
-        Some((batch, (receiver, task)))
-    });
-    Box::pin(RecordBatchStreamAdapter::new(schema, batches))
-}
-
 /// Lets threads that serve sockets and timers go first: what they do is short.
 fn give_way() {
     if let Ok(priority) = ThreadPriorityValue::try_from(PRIORITY) {
@@ -169,7 +129,8 @@ fn stopped() -> Error {
     Error::new(SqlState::ADMIN_SHUTDOWN, "the engine is shutting down")
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+/// The error of a statement whose work panicked.
+pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let message = panic.downcast_ref::<&str>().copied();
     let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("of unknown cause");
     Error::new(SqlState::INTERNAL_ERROR, format!("the statement failed by a defect of the engine: {message}"))
@@ -179,7 +140,6 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::datatypes::Schema;
     use tokio::sync::oneshot;
 
     use super::*;
@@ -197,23 +157,6 @@ mod tests {
         assert_eq!(failed.sqlstate(), SqlState::INTERNAL_ERROR);
         assert!(failed.to_string().contains("a defect"), "{failed}");
         assert_eq!(block_on(compute.run(&signals, async { Ok(1) })).expect("goes on"), 1);
-    }
-
-    #[test]
-    fn a_panic_among_rows_is_their_error() {
-        let compute = ComputeRuntime::start().expect("threads");
-        let signals = Signals::new();
-        let batches = block_on(async {
-            let rows = compute.run(&signals, async {
-                let schema = Arc::new(Schema::empty());
-                let first = RecordBatch::new_empty(Arc::clone(&schema));
-                let batches =
-                    stream::iter(0..3).map(move |at| if at == 1 { panic!("a defect") } else { Ok(first.clone()) });
-                Ok(spawn_rows(Box::pin(RecordBatchStreamAdapter::new(schema, batches))))
-            });
-            rows.await.expect("rows").collect::<Vec<_>>().await
-        });
-        assert_eq!(batches.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod odata;
 mod planner;
 mod provider;
 mod registry;
+mod row_budget;
 pub mod session;
 mod system_catalog;
 mod writes;

@@ -27,6 +27,7 @@ mod slow;
 mod spilled;
 mod table_service;
 mod unfinished;
+mod unread;
 mod wire;
 
 use std::time::{Duration, Instant};

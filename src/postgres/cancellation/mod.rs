@@ -29,5 +29,6 @@ pub use growth::makes_large_values;
 pub use guard::{RequestDeadline, StatementGuard};
 pub use plan::cancellable;
 pub use planning::{PlanningSignals, check_between};
+pub use row_bytes::row_bytes;
 pub use signals::{Interrupt, Signals, interrupted, timed_out};
 pub use token::{CancellableRows, CancellationToken};

@@ -7,7 +7,7 @@ use arrow::array::{Array, ArrayRef, AsArray, ListArray, RecordBatch, RecordBatch
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
-use crate::functions::shown_bytes;
+use crate::functions::{shown_bytes, slice_bytes};
 
 /// What an item takes that has no width of its own, without its text.
 const VIEW_BYTES: usize = 16;
@@ -23,6 +23,11 @@ const SHORT_BUFFER_BYTES: usize = 8 << 10;
 /// What all columns show, in bytes; 0 for those without views.
 pub(super) fn shown_bytes_of(batch: &RecordBatch) -> usize {
     batch.columns().iter().map(shown_bytes).sum()
+}
+
+/// What rows take by themselves, in bytes, whatever buffers they share with others.
+pub fn row_bytes(batch: &RecordBatch) -> usize {
+    batch.columns().iter().map(slice_bytes).fold(0, usize::saturating_add)
 }
 
 /// How many of the first rows show at most so many bytes: one at least.

@@ -26,13 +26,13 @@ use super::frames::{FrameLimits, framed};
 use super::fused::{FusedExpression, is_condition};
 use super::grouping_terms;
 use super::json;
+use super::keyed_groups;
 use super::keys;
 use super::kind::{Kind, unknown_text};
 use super::range_offsets;
 use super::recursion;
 use super::resolution::Resolver;
 use super::scalar::{Scalar, type_of};
-use super::series::NAME as GENERATE_SERIES;
 use super::set_operations::{self, projected};
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
@@ -114,7 +114,7 @@ impl PostgresTypes {
                 Ok(expr.rewrite(&mut resolving)?.update_data(|expr| name.restore(expr)))
             })
             .data()?;
-        let (plan, shown) = json::by_keys(keys::of_node(plan)?)?;
+        let (plan, shown) = keyed_groups::by_keys(keys::of_node(plan)?)?;
         let plan = match plan {
             LogicalPlan::Union(union) => set_operations::union(union, zone),
             LogicalPlan::Values(values) => self::values(values, &resolver),
@@ -336,26 +336,11 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             Some(target) => resolver.recast(function, target),
             None => {
                 let call = Expr::ScalarFunction(with_unknown_items(function, resolver));
-                counted(narrow_series(resolver.resolve(call)?, resolver)?, resolver)
+                counted(resolver.resolve(call)?, resolver)
             }
         },
         expr => resolver.resolve(expr),
     }
-}
-
-/// A series of integers, which DataFusion counts in bigints.
-fn narrow_series(expr: Expr, resolver: &Resolver) -> Result<Expr> {
-    let Expr::ScalarFunction(function) = &expr else { return Ok(expr) };
-    let is_narrow = |arg: &Expr| matches!(resolver.kind(arg), Some(Kind::Int2 | Kind::Int4));
-    if function.func.name() != GENERATE_SERIES || !function.args.iter().all(is_narrow) {
-        return Ok(expr);
-    }
-    let from = expr.get_type(resolver.schema)?;
-    let narrow = DataType::new_list(DataType::Int32, true);
-    if matches!(&from, DataType::List(item) if *item.data_type() == DataType::Int64) {
-        return resolver.to(expr, &from, &narrow);
-    }
-    Ok(expr)
 }
 
 /// `x = ANY (array)` of what is no constant as PostgreSQL answers it beside items that are NULL,

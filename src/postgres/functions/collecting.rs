@@ -114,6 +114,16 @@ pub(crate) fn shown_bytes(array: &ArrayRef) -> usize {
     }
 }
 
+/// What an array's slice takes by itself, in bytes, whatever buffers it shares.
+pub(crate) fn slice_bytes(array: &ArrayRef) -> usize {
+    let own = array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size());
+    match array.data_type() {
+        // Texts with offsets are in the slice.
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::LargeBinary => own,
+        _ => own.saturating_add(shown_bytes(array)),
+    }
+}
+
 /// What an array's texts take: one that many rows show, as a constant is, counts once, and what
 /// other rows of a larger batch show does not.
 pub(crate) fn held_bytes(array: &ArrayRef) -> usize {

@@ -124,7 +124,8 @@ fn returns_extract(arguments: &Arguments) -> Result<DataType> {
 }
 
 fn run_part(call: &Call) -> Result<ArrayRef> {
-    let values = values(call)?;
+    // PostgreSQL's function of dates takes the timestamp of midnight.
+    let values = values(call, Kind::Timestamp)?;
     let parts: Float64Array = values.into_iter().map(|value| value.map(Decimal::to_f64)).collect();
     Ok(Arc::new(parts))
 }
@@ -134,7 +135,7 @@ fn run_extract(call: &Call) -> Result<ArrayRef> {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, "extract gives numeric");
     };
     let mut built = Decimal128Array::builder(call.rows);
-    for value in values(call)? {
+    for value in values(call, Kind::Date)? {
         match value {
             Some(value) => built.append_value(value.unscaled(precision, scale)?),
             None => built.append_null(),
@@ -143,9 +144,11 @@ fn run_extract(call: &Call) -> Result<ArrayRef> {
     Ok(Arc::new(built.finish().with_precision_and_scale(precision, scale)?))
 }
 
-fn values(call: &Call) -> Result<Vec<Option<Decimal>>> {
+/// The field of each row; a date has those of `date_kind`.
+fn values(call: &Call, date_kind: Kind) -> Result<Vec<Option<Decimal>>> {
     let names = call.text(0)?;
-    let kind = source(call.kind(1));
+    let given = source(call.kind(1));
+    let kind = if given == Kind::Date { date_kind } else { given };
     let mut last: Option<(String, Field)> = None;
     let mut field_at = |row: usize| -> Result<Field> {
         let name = names.value(row);
@@ -163,7 +166,7 @@ fn values(call: &Call) -> Result<Vec<Option<Decimal>>> {
     let spans = if kind == Kind::Interval { Some(intervals(call, 1)?) } else { None };
     let micros = match &spans {
         Some(spans) => Int64Array::from(vec![0; spans.len()]),
-        None => call.micros(1, kind).map(|array| if kind == Kind::Date { to_micros(&array) } else { array })?,
+        None => call.micros(1, given).map(|array| if given == Kind::Date { to_micros(&array) } else { array })?,
     };
     let nulls = [names.nulls(), micros.nulls(), spans.as_ref().and_then(|spans| spans.nulls())];
     call.each(nulls, |row| {

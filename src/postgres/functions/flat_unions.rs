@@ -1,18 +1,26 @@
-//! Chains of UNION ALL as one union of many inputs, once their columns have their types.
+//! Chains of UNION ALL, and of UNION, as one union of many inputs, once their columns have their
+//! types.
 //!
-//! DataFusion flattens them as well, from the innermost out, and writes all inputs anew at each.
+//! DataFusion flattens the former as well, from the innermost out, and writes all inputs anew at
+//! each; the latter it computes distinct rows for at every step.
 
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::{LogicalPlan, Union};
+use datafusion::logical_expr::{Distinct, LogicalPlan, Union};
+
+use super::keys::are_keys;
 
 pub(super) fn flatten(plan: LogicalPlan) -> Result<LogicalPlan> {
     plan.transform_down_with_subqueries(|plan| {
         Ok(match plan {
             LogicalPlan::Union(union) if union.inputs.iter().any(|input| has_types_of(input, &union.schema)) => {
-                Transformed::yes(LogicalPlan::Union(flat(union)))
+                Transformed::yes(LogicalPlan::Union(flat(union, false)))
+            }
+            LogicalPlan::Distinct(Distinct::All(input)) => {
+                let flat = flat_distinct(Arc::unwrap_or_clone(input));
+                flat.update_data(|input| LogicalPlan::Distinct(Distinct::All(Arc::new(input))))
             }
             plan => Transformed::no(plan),
         })
@@ -20,15 +28,42 @@ pub(super) fn flatten(plan: LogicalPlan) -> Result<LogicalPlan> {
     .data()
 }
 
-/// The inputs of unions within it in their order. The columns keep the names and what else is known
-/// of them.
-fn flat(union: Union) -> Union {
+/// The union of rows that are made distinct, or shown as keys to be so.
+fn flat_distinct(plan: LogicalPlan) -> Transformed<LogicalPlan> {
+    match plan {
+        LogicalPlan::Union(union) => Transformed::yes(LogicalPlan::Union(flat(union, true))),
+        LogicalPlan::Projection(mut projection) if are_keys(&projection) => match projection.input.as_ref() {
+            LogicalPlan::Union(union) => {
+                projection.input = Arc::new(LogicalPlan::Union(flat(union.clone(), true)));
+                Transformed::yes(LogicalPlan::Projection(projection))
+            }
+            _ => Transformed::no(LogicalPlan::Projection(projection)),
+        },
+        plan => Transformed::no(plan),
+    }
+}
+
+/// What is distinct within rows that are made distinct again.
+fn within(input: &Arc<LogicalPlan>) -> &Arc<LogicalPlan> {
+    match input.as_ref() {
+        LogicalPlan::Distinct(Distinct::All(distinct)) => match distinct.as_ref() {
+            LogicalPlan::Projection(projection) if are_keys(projection) => &projection.input,
+            _ => distinct,
+        },
+        _ => input,
+    }
+}
+
+/// The inputs of unions within it in their order, also of those of distinct rows where it is itself
+/// made distinct. The columns keep the names and what else is known of them.
+fn flat(union: Union, is_distinct: bool) -> Union {
     let Union { inputs, schema } = union;
     let mut pending: Vec<Arc<LogicalPlan>> = inputs.into_iter().rev().collect();
     let mut inputs = Vec::with_capacity(pending.len());
     while let Some(input) = pending.pop() {
-        match input.as_ref() {
-            LogicalPlan::Union(inner) if has_types_of(&input, &schema) => {
+        let within = if is_distinct { within(&input) } else { &input };
+        match within.as_ref() {
+            LogicalPlan::Union(inner) if has_types_of(within, &schema) => {
                 pending.extend(inner.inputs.iter().rev().map(Arc::clone));
             }
             _ => inputs.push(input),
@@ -77,8 +112,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_chain_of_distinct_rows_is_one_union() {
+        assert_eq!(unions(&vec!["select 1 as n"; 100].join(" union ")).await, [100]);
+        assert_eq!(unions("select 1 union all select 2 union (select 3 union select 4)").await, [4]);
+        // Rows of the last may be alike.
+        assert_eq!(unions("select 1 union select 2 union all select 3").await, [2, 2]);
+    }
+
+    #[tokio::test]
     async fn other_unions_stay() {
         assert_eq!(unions("select 1 union all (select 2 union select 3)").await, [2, 2]);
+        assert_eq!(unions("select 1 union (select 2 union select null)").await, [2, 2]);
         assert_eq!(unions("select 1 union all (select 2 union all select 3 limit 1)").await, [2, 2]);
     }
 }

@@ -9,7 +9,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, ListArray};
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
 };
-use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, Operator, Projection, Sort, SortExpr, Volatility,
@@ -211,6 +211,22 @@ fn is_key(expr: &Expr) -> bool {
     }
 }
 
+/// Whether a projection shows the columns of its input in their order, as keys or as they are.
+pub(super) fn are_keys(projection: &Projection) -> bool {
+    let columns = projection.input.schema().columns();
+    let shows = |(expr, column): (&Expr, &Column)| match expr {
+        Expr::Alias(alias) => match alias.expr.as_ref() {
+            Expr::ScalarFunction(call) if is_key(expr) => {
+                matches!(call.args.as_slice(), [Expr::Column(shown)] if shown == column)
+            }
+            _ => false,
+        },
+        Expr::Column(shown) => shown == column,
+        _ => false,
+    };
+    projection.expr.len() == columns.len() && projection.expr.iter().zip(&columns).all(shows)
+}
+
 fn named(expr: Expr, schema: &DFSchema, key: fn(Expr, &DFSchema) -> Expr) -> Result<Expr> {
     let keyed = key(expr.clone(), schema);
     if keyed == expr {
@@ -248,14 +264,17 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
         }
         LogicalPlan::Distinct(Distinct::On(mut on)) => {
             let schema = Arc::clone(on.input.schema());
-            let jsonb = |expr: &Expr| matches!(type_of(expr, &schema), Ok(DataType::LargeUtf8));
+            let by_key = |expr: &Expr| {
+                type_of(expr, &schema)
+                    .is_ok_and(|data_type| matches!(Kind::of(&data_type), Kind::Jsonb | Kind::Interval))
+            };
             for expr in &mut on.on_expr {
                 json::comparable(expr, &schema, "equality")?;
-                if jsonb(expr) {
+                if by_key(expr) {
                     *expr = key(expr.clone(), &schema);
                 }
             }
-            for by in on.sort_expr.iter_mut().flatten().filter(|by| jsonb(&by.expr)) {
+            for by in on.sort_expr.iter_mut().flatten().filter(|by| by_key(&by.expr)) {
                 by.expr = key(by.expr.clone(), &schema);
             }
             Ok(LogicalPlan::Distinct(Distinct::On(on)))
@@ -290,8 +309,9 @@ fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
         Expr::AggregateFunction(AggregateFunction { func, mut params }) if params.distinct => {
             for arg in &params.args {
                 json::comparable(arg, schema, "equality")?;
-                if func.name() != "count" && matches!(type_of(arg, schema), Ok(DataType::LargeUtf8)) {
-                    let message = format!("{}(DISTINCT ...) of jsonb is not supported", func.name());
+                let kind = type_of(arg, schema).map_or(Kind::Null, |data_type| Kind::of(&data_type));
+                if func.name() != "count" && matches!(kind, Kind::Jsonb | Kind::Interval) {
+                    let message = format!("{}(DISTINCT ...) of {} is not supported", func.name(), kind.name());
                     return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
                 }
             }

@@ -18,13 +18,12 @@ use super::ordered_set::OrderedSet;
 use super::percentile::PercentileCont;
 use super::planner::PostgresOperators;
 use super::scalar::Scalar;
-use super::series_array::SeriesArray;
 use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
     angles, arithmetic, array_fill, array_items, array_literal, concatenation, datetime_fields, datetime_make,
     datetime_trunc, deferred, encodings, fused, greatest_least, hashes, integers, json, justify, letter_case,
-    like_items, math, now, null_if, overlaps, regular_expressions, series, statistics, strings, text,
+    like_items, math, now, null_if, overlaps, regular_expressions, series, series_array, statistics, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -92,8 +91,6 @@ pub(super) fn register_fusing(
     for function in functions(clock) {
         register_in_place(&mut state, function)?;
     }
-    let inner = FunctionRegistry::udf(&state, series::NAME)?;
-    register_in_place(&mut state, SeriesArray::over(inner))?;
     for name in ["min", "max"] {
         let inner = FunctionRegistry::udaf(&state, name)?;
         state.register_udaf(Arc::new(MinMax::over(inner)))?;
@@ -141,6 +138,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         regular_expressions::OPERATORS.as_slice(),
         regular_expressions::REPLACING.as_slice(),
         regular_expressions::SIMILAR_TO.as_slice(),
+        series_array::FUNCTIONS.as_slice(),
         strings::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),
     ];

@@ -1,185 +1,222 @@
-//! `generate_series` as an array, which set-returning calls in expressions are made of:
-//! DataFusion's, within the memory that values may take.
+//! `generate_series` as an array, which set-returning calls in expressions are made of: within the
+//! memory that values may take.
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, IntervalMonthDayNanoArray, ListArray, PrimitiveArray};
+use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int64Array, IntervalMonthDayNanoArray, ListArray};
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::cast;
-use arrow::datatypes::{
-    DataType, Field, FieldRef, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,
-    TimestampMicrosecondType,
-};
-use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{
-    ColumnarValue, Documentation, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-};
+use arrow::datatypes::{DataType, Decimal128Type, FieldRef, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType};
+use datafusion::common::Result;
 
+use super::decimal::Decimal;
 use super::error::{SqlState, fail};
 use super::interval_math::{date_range, moved};
-use super::kind::interval;
-use super::value_budget::ValueBudget;
+use super::kind::{Kind, NUMERIC_DIGITS_MAX, interval, timestamp, timestamptz};
+use super::scalar::{Arguments, Call, Function, immutable, undefined};
 use super::zone::Zone;
 use crate::carried::Stop;
 
-/// Most items are as wide, and none is wider.
-const ITEM_BYTES: u128 = 8;
 const DAY_MICROS: i128 = 86_400_000_000;
 const MONTH_DAYS_MIN: i128 = 28;
 /// Items between two checks for cancellation.
 const ITEMS_CHECKED: usize = 4096;
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct SeriesArray {
-    inner: Arc<ScalarUDF>,
-}
+pub(super) static FUNCTIONS: [Function; 1] = [immutable("generate_series", 2..=3, returns, run)];
 
-impl SeriesArray {
-    pub(super) fn over(inner: Arc<ScalarUDF>) -> Arc<ScalarUDF> {
-        Arc::new(ScalarUDF::new_from_impl(Self { inner }))
-    }
-}
-
-impl ScalarUDFImpl for SeriesArray {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
-        let field = self.inner.return_field_from_args(args)?;
-        Ok(Arc::new(Field::clone(&field).with_name(self.name())))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = args.args.iter().all(|arg| matches!(arg, ColumnarValue::Scalar(_)));
-        let rows = if is_constant { 1 } else { args.number_rows };
-        let arrays = args.args.iter().map(|arg| arg.to_array(rows)).collect::<Result<Vec<_>>>()?;
-        let mut reserved = ValueBudget::of(&args.config_options).reserve(rows, 0);
-        if let Some(items) = items(&arrays)? {
-            for row in 0..rows {
-                let bytes = items(row).saturating_mul(ITEM_BYTES);
-                reserved.value(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+fn returns(arguments: &Arguments) -> Result<DataType> {
+    let kinds: Vec<Kind> = (0..arguments.types.len()).map(|place| kind(arguments, place)).collect();
+    let Some(bound) = kinds[0].common(kinds[1]) else { return arguments.undefined() };
+    let step = kinds.get(2).copied();
+    let item = match (bound, step) {
+        (Kind::Timestamp, Some(Kind::Interval | Kind::Null)) => timestamp(),
+        // Of what may be either, PostgreSQL prefers it.
+        (Kind::Date | Kind::TimestampTz, Some(Kind::Interval | Kind::Null)) | (Kind::Null, Some(Kind::Interval)) => {
+            timestamptz()
+        }
+        _ => match bound.common(step.unwrap_or(bound)) {
+            Some(Kind::Int2 | Kind::Int4) => DataType::Int32,
+            Some(Kind::Int8) => DataType::Int64,
+            Some(Kind::Numeric) => {
+                let scale = (0..kinds.len()).map(|place| scale(arguments, place)).max().unwrap_or(0);
+                DataType::Decimal128(NUMERIC_DIGITS_MAX, scale)
             }
-        }
-        if let [start, stop, step] = arrays.as_slice()
-            && let DataType::Timestamp(TimeUnit::Microsecond, zone) = start.data_type()
-            && stop.data_type() == start.data_type()
-            && let Some(steps) = step.as_primitive_opt::<IntervalMonthDayNanoType>()
-        {
-            let session = Zone::of(&args.config_options)?;
-            let lists = moments(start, stop, steps, zone.as_ref().map(|_| &session), &Stop::of(&args.config_options))?;
-            let lists = cast(&lists, args.return_field.data_type())?;
-            return Ok(match is_constant {
-                true => ColumnarValue::Scalar(ScalarValue::try_from_array(&lists, 0)?),
-                false => ColumnarValue::Array(lists),
-            });
-        }
-        self.inner.invoke_with_args(args)
-    }
-
-    fn documentation(&self) -> Option<&Documentation> {
-        self.inner.documentation()
-    }
-}
-
-/// The moments of each row's series. Days and months are those of a zone: DataFusion's are of UTC.
-fn moments(
-    start: &ArrayRef,
-    stop: &ArrayRef,
-    steps: &IntervalMonthDayNanoArray,
-    zone: Option<&Zone>,
-    stops: &Stop,
-) -> Result<ArrayRef> {
-    let (first, last) =
-        (start.as_primitive::<TimestampMicrosecondType>(), stop.as_primitive::<TimestampMicrosecondType>());
-    let nulls = NullBuffer::union_many([first.nulls(), last.nulls(), steps.nulls()]);
-    let (mut items, mut lengths) = (Vec::new(), Vec::with_capacity(first.len()));
-    for row in 0..first.len() {
-        stops.check()?;
-        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-            lengths.push(0);
-            continue;
-        }
-        let (step, last) = (steps.value(row), last.value(row));
-        let sign = (step.months, step.days, step.nanoseconds).cmp(&(0, 0, 0));
-        if sign.is_eq() {
-            return fail(SqlState::INVALID_PARAMETER_VALUE, "step size cannot equal zero");
-        }
-        let (before, mut at) = (items.len(), first.value(row));
-        while if sign.is_gt() { at <= last } else { at >= last } {
-            items.push(at);
-            if items.len() % ITEMS_CHECKED == 0 {
-                stops.check()?;
-            }
-            at = moved(at, step, 1, zone).ok_or_else(|| date_range("timestamp"))?;
-        }
-        lengths.push(items.len() - before);
-    }
-    let items: ArrayRef = Arc::new(PrimitiveArray::<TimestampMicrosecondType>::from(items));
-    let items = cast(&items, start.data_type())?;
-    let item = Arc::new(Field::new_list_field(start.data_type().clone(), true));
-    Ok(Arc::new(ListArray::try_new(item, OffsetBuffer::from_lengths(lengths), items, nulls)?))
-}
-
-/// How many items a row's series has at most; none for arguments that it is not made of.
-fn items(arguments: &[ArrayRef]) -> Result<Option<impl Fn(usize) -> u128>> {
-    let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
-    let number = |array: &ArrayRef| -> Result<Option<ArrayRef>> {
-        Ok(match array.data_type() {
-            data_type if data_type.is_integer() => Some(cast(array, &DataType::Int64)?),
-            data_type if data_type.is_temporal() => Some(cast(&cast(array, &micros)?, &DataType::Int64)?),
-            _ => None,
-        })
-    };
-    let (start, stop, step) = match arguments {
-        [stop] => (None, stop, None),
-        [start, stop] => (Some(start), stop, None),
-        [start, stop, step] => (Some(start), stop, Some(step)),
-        _ => return Ok(None),
-    };
-    let Some(stop) = number(stop)? else { return Ok(None) };
-    let start = match start {
-        None => None,
-        Some(start) => match number(start)? {
-            None => return Ok(None),
-            start => start,
+            _ => return arguments.undefined(),
         },
     };
-    let step = match step {
-        None => None,
-        Some(step) if step.data_type().is_integer() => Some(cast(step, &DataType::Int64)?),
-        Some(step) if *step.data_type() == interval() => Some(Arc::clone(step)),
-        Some(_) => return Ok(None),
-    };
-    let value =
-        |array: &ArrayRef, row: usize| array.is_valid(row).then(|| array.as_primitive::<Int64Type>().value(row));
-    Ok(Some(move |row: usize| {
-        let start = start.as_ref().map_or(Some(0), |start| value(start, row));
-        let step = step.as_ref().map_or(1, |step| step_of(step, row));
-        match (start, value(&stop, row)) {
-            (Some(start), Some(stop)) => (i128::from(stop) - i128::from(start)).unsigned_abs() / step.max(1) + 1,
-            _ => 0,
-        }
-    }))
+    Ok(DataType::new_list(item, true))
 }
 
-/// The least that a step is: months have 28 days at least.
-fn step_of(steps: &ArrayRef, row: usize) -> u128 {
-    if steps.is_null(row) {
-        return u128::MAX;
+fn kind(arguments: &Arguments, place: usize) -> Kind {
+    if arguments.is_unknown(place) { Kind::Null } else { arguments.kind(place) }
+}
+
+/// The digits behind the point of a number; a text has as many as it shows.
+fn scale(arguments: &Arguments, place: usize) -> i8 {
+    match arguments.types.get(place) {
+        Some(DataType::Decimal128(_, scale)) => *scale,
+        _ => arguments.text(place).and_then(Decimal::parse).map_or(0, |number| number.scale()),
     }
-    if let Some(spans) = steps.as_primitive_opt::<IntervalMonthDayNanoType>() {
-        let IntervalMonthDayNano { months, days, nanoseconds } = spans.value(row);
-        let days = i128::from(months) * MONTH_DAYS_MIN + i128::from(days);
-        return (days * DAY_MICROS + i128::from(nanoseconds) / 1000).unsigned_abs();
+}
+
+fn run(call: &Call) -> Result<ArrayRef> {
+    let DataType::List(item) = call.returns else {
+        return undefined(call.function, call.args.iter().map(|array| array.data_type()));
+    };
+    match item.data_type() {
+        DataType::Timestamp(_, zone) => moments(call, item, zone.is_some()),
+        DataType::Decimal128(..) => decimals(call, item),
+        _ => integers(call, item),
     }
-    u128::from(steps.as_primitive::<Int64Type>().value(row).unsigned_abs())
+}
+
+/// Lists as they grow, a row after the other.
+struct Lists<'c> {
+    call: &'c Call<'c>,
+    stop: Stop,
+    nulls: Option<NullBuffer>,
+    lengths: Vec<usize>,
+}
+
+impl<'c> Lists<'c> {
+    fn new(call: &'c Call<'c>, nulls: Option<NullBuffer>) -> Self {
+        Self { call, stop: Stop::of(call.options), nulls, lengths: Vec::with_capacity(call.rows) }
+    }
+
+    /// Makes the items of each row from its number of items at most, and one from the one before.
+    fn items<T: Copy>(
+        &mut self,
+        items_max: impl Fn(usize) -> u128,
+        series: impl Fn(usize) -> Result<(T, bool)>,
+        next: impl Fn(usize, T) -> Result<Option<T>>,
+    ) -> Result<Vec<T>> {
+        let mut reserved = self.call.reserve();
+        let is_null = |row: usize| self.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+        for row in (0..self.call.rows).filter(|row| !is_null(*row)) {
+            let bytes = items_max(row).saturating_mul(size_of::<T>() as u128);
+            reserved.value(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        }
+        let mut items = Vec::new();
+        for row in 0..self.call.rows {
+            self.stop.check()?;
+            let before = items.len();
+            if !is_null(row) {
+                let (first, has_items) = series(row)?;
+                let mut at = has_items.then_some(first);
+                while let Some(item) = at {
+                    items.push(item);
+                    if items.len() % ITEMS_CHECKED == 0 {
+                        self.stop.check()?;
+                    }
+                    at = next(row, item)?;
+                }
+            }
+            self.lengths.push(items.len() - before);
+        }
+        Ok(items)
+    }
+
+    fn finish(self, item: &FieldRef, items: &ArrayRef) -> Result<ArrayRef> {
+        let items = cast(items, item.data_type())?;
+        let offsets = OffsetBuffer::from_lengths(self.lengths);
+        Ok(Arc::new(ListArray::try_new(Arc::clone(item), offsets, items, self.nulls)?))
+    }
+}
+
+/// Whether a series has a value, or has run past its end.
+fn is_within<T: Ord>(at: T, last: T, is_rising: bool) -> bool {
+    if is_rising { at <= last } else { at >= last }
+}
+
+fn no_step<T>() -> Result<T> {
+    fail(SqlState::INVALID_PARAMETER_VALUE, "step size cannot equal zero")
+}
+
+/// How many numbers a series has.
+fn count(first: i128, last: i128, step: i128) -> u128 {
+    match step {
+        0 => 0,
+        step if is_within(first, last, step > 0) => last.abs_diff(first) / step.unsigned_abs() + 1,
+        _ => 0,
+    }
+}
+
+fn integers(call: &Call, item: &FieldRef) -> Result<ArrayRef> {
+    let (first, last) = (call.int8(0)?, call.int8(1)?);
+    let steps = if call.len() > 2 { Some(call.int8(2)?) } else { None };
+    let nulls = NullBuffer::union_many([first.nulls(), last.nulls(), steps.as_ref().and_then(|steps| steps.nulls())]);
+    let step = |row: usize| steps.as_ref().map_or(1, |steps| steps.value(row));
+    let mut lists = Lists::new(call, nulls);
+    let items = lists.items(
+        |row| count(first.value(row).into(), last.value(row).into(), step(row).into()),
+        |row| match step(row) {
+            0 => no_step(),
+            step => Ok((first.value(row), is_within(first.value(row), last.value(row), step > 0))),
+        },
+        |row, at| Ok(at.checked_add(step(row)).filter(|at| is_within(*at, last.value(row), step(row) > 0))),
+    )?;
+    let items: ArrayRef = Arc::new(Int64Array::from(items));
+    lists.finish(item, &items)
+}
+
+fn decimals(call: &Call, item: &FieldRef) -> Result<ArrayRef> {
+    let of = |place: usize| -> Result<Decimal128Array> {
+        Ok(call.as_type(place, item.data_type())?.as_primitive::<Decimal128Type>().clone())
+    };
+    let (first, last) = (of(0)?, of(1)?);
+    let steps = if call.len() > 2 { Some(of(2)?) } else { None };
+    let nulls = NullBuffer::union_many([first.nulls(), last.nulls(), steps.as_ref().and_then(|steps| steps.nulls())]);
+    let DataType::Decimal128(precision, scale) = *item.data_type() else {
+        return undefined(call.function, call.args.iter().map(|array| array.data_type()));
+    };
+    let one = Decimal::new(1, 0).unscaled(precision, scale)?;
+    let step = |row: usize| steps.as_ref().map_or(one, |steps| steps.value(row));
+    let mut lists = Lists::new(call, nulls);
+    let items = lists.items(
+        |row| count(first.value(row), last.value(row), step(row)),
+        |row| match step(row) {
+            0 => no_step(),
+            step => Ok((first.value(row), is_within(first.value(row), last.value(row), step > 0))),
+        },
+        |row, at| Ok(at.checked_add(step(row)).filter(|at| is_within(*at, last.value(row), step(row) > 0))),
+    )?;
+    let items: ArrayRef = Arc::new(Decimal128Array::from(items).with_precision_and_scale(precision, scale)?);
+    lists.finish(item, &items)
+}
+
+/// Days and months of moments with a zone are those of the session's.
+fn moments(call: &Call, item: &FieldRef, is_zoned: bool) -> Result<ArrayRef> {
+    let of = |place: usize| -> Result<Int64Array> {
+        let moments = call.as_type(place, item.data_type())?;
+        Ok(cast(&moments, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
+    };
+    let (first, last) = (of(0)?, of(1)?);
+    let steps: IntervalMonthDayNanoArray =
+        call.as_type(2, &interval())?.as_primitive::<IntervalMonthDayNanoType>().clone();
+    let zone: Option<&Zone> = is_zoned.then_some(&call.zone);
+    let nulls = NullBuffer::union_many([first.nulls(), last.nulls(), steps.nulls()]);
+    let is_rising = |row: usize| {
+        let step = steps.value(row);
+        (step.months, step.days, step.nanoseconds) > (0, 0, 0)
+    };
+    let mut lists = Lists::new(call, nulls);
+    let items = lists.items(
+        |row| i128::from(first.value(row)).abs_diff(last.value(row).into()) / step_min(steps.value(row)).max(1) + 1,
+        |row| match steps.value(row) {
+            IntervalMonthDayNano { months: 0, days: 0, nanoseconds: 0 } => no_step(),
+            _ => Ok((first.value(row), is_within(first.value(row), last.value(row), is_rising(row)))),
+        },
+        |row, at| match moved(at, steps.value(row), 1, zone) {
+            Some(at) => Ok(is_within(at, last.value(row), is_rising(row)).then_some(at)),
+            None => Err(date_range("timestamp")),
+        },
+    )?;
+    let items: ArrayRef = Arc::new(Int64Array::from(items));
+    lists.finish(item, &items)
+}
+
+/// The least that a step is, in microseconds: months have 28 days at least.
+fn step_min(step: IntervalMonthDayNano) -> u128 {
+    let days = i128::from(step.months) * MONTH_DAYS_MIN + i128::from(step.days);
+    (days * DAY_MICROS + i128::from(step.nanoseconds) / 1000).unsigned_abs()
 }

@@ -35,6 +35,7 @@ use crate::planner::{
     SnapshotCatalog, StatementPlanner, ViewExpansion,
 };
 use crate::provider::{AggregateFromSnapshot, ColumnsCache, EntityTable, ScanInKeyOrder, ScanOptions};
+use crate::row_budget::RowBudget;
 use crate::system_catalog::CatalogContext;
 use crate::system_catalog::SystemCatalog;
 use crate::writes::Write;
@@ -104,6 +105,7 @@ pub struct Compiler {
     functions: Arc<FunctionNames>,
     columns: Arc<ColumnsCache>,
     compute: Arc<ComputeRuntime>,
+    row_budget: Arc<RowBudget>,
     started: DateTime,
     memory_bytes: u64,
 }
@@ -169,6 +171,7 @@ impl Compiler {
             functions,
             columns: Arc::new(ColumnsCache::new()),
             compute: Arc::new(ComputeRuntime::start()?),
+            row_budget: RowBudget::beside(memory_bytes),
             started,
             memory_bytes,
         })
@@ -204,6 +207,11 @@ impl Compiler {
 
     pub(crate) fn memory_pool(&self) -> &Arc<dyn MemoryPool> {
         &self.state.state().runtime_env().memory_pool
+    }
+
+    /// Memory of rows that clients have not taken yet.
+    pub(crate) fn row_budget(&self) -> &Arc<RowBudget> {
+        &self.row_budget
     }
 
     /// Where statements are planned and run.

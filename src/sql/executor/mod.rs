@@ -2,6 +2,7 @@
 
 pub(crate) mod copy;
 mod locked_rows;
+mod pending_rows;
 mod portal;
 mod queries;
 mod rows;

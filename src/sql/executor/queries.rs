@@ -1,7 +1,6 @@
 //! Queries: from a prepared statement and its values to rows.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use datafusion::common::plan_err;
@@ -10,15 +9,13 @@ use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::sqlparser::ast;
-use futures::{StreamExt, stream};
 
 use super::Executor;
 use super::locked_rows::locked_rows;
+use super::pending_rows::begun;
 use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
-use crate::compute::spawn_rows;
 use crate::explain;
 use crate::planner::{cancellable_rows, physical_plan};
 use crate::provider::EntityTable;
@@ -29,9 +26,6 @@ use rowkey_postgres::parameters;
 use rowkey_postgres::syntax::{Request, located};
 use rowkey_postgres::types::SqlValue;
 use rowkey_storage::Snapshot;
-
-/// How long the first rows of an answer are held back, to see whether they are all.
-const END_AWAITED: Duration = Duration::from_millis(2);
 
 impl Executor {
     /// The physical plan of a prepared query with its values.
@@ -99,7 +93,7 @@ impl Executor {
             let logical = Logical::of(&context, &planned, query);
             let Physical { plan, task, locked } = executor.physical(&context, &planned, logical, &values).await?;
             let rows = cancellable_rows(plan, task, &context.signals).map_err(from_datafusion)?;
-            let rows = begun(Box::pin(rows)).await;
+            let rows = begun(Box::pin(rows), executor.compiler.row_budget()).await;
             Ok(match (planned.row_locks(), locked) {
                 (Some(locks), Some(table)) => {
                     locked_rows(rows, table, locks.is_exclusive, write_set, Arc::clone(&context.signals))?
@@ -151,24 +145,6 @@ impl Executor {
         }
         context.signals.check()?;
         read.rows(self.compiler.store().files(), &context.snapshot, values, columns).await
-    }
-}
-
-/// Rows of which the first are there, or the end. The rest comes from a task of its own.
-async fn begun(mut rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
-    let schema = rows.schema();
-    let mut ready: Vec<_> = rows.next().await.into_iter().collect();
-    let mut ended = !matches!(ready.as_slice(), [Ok(_)]);
-    // Most answers are one batch, and end at once behind it: then there is no task to make, and
-    // nothing to wait for between threads.
-    if !ended && let Ok(next) = tokio::time::timeout(END_AWAITED, rows.next()).await {
-        ended = !matches!(next, Some(Ok(_)));
-        ready.extend(next);
-    }
-    let ready = stream::iter(ready);
-    match ended {
-        true => Box::pin(RecordBatchStreamAdapter::new(schema, ready)),
-        false => Box::pin(RecordBatchStreamAdapter::new(schema, ready.chain(spawn_rows(rows)))),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::writes::{
 };
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Key};
-use rowkey_postgres::cancellation::Signals;
+use rowkey_postgres::cancellation::{Signals, row_bytes};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::parameters;
 use rowkey_postgres::syntax::Request;
@@ -72,7 +72,7 @@ impl Executor {
             let is_transaction = write_set.is_none();
             let (write, result) =
                 executor.operations(&context, &prepared, &values, is_transaction, &mut budget).await?;
-            let answer = executor.returned(&context, &prepared, &write, &result.returned, &values).await?;
+            let answer = executor.returned(&context, &prepared, &write, &result.returned, &values, false).await?;
             let WriteResult { count, mut operations, returned, .. } = result;
             if let Some(write_set) = write_set {
                 let operations = std::mem::take(&mut operations);
@@ -151,11 +151,12 @@ impl Executor {
         let signals = Arc::clone(&context.signals);
         let answer = async move {
             returned.set_timestamp(timestamp);
-            executor.returned(&context, &prepared, &write, &returned, &values).await
+            executor.returned(&context, &prepared, &write, &returned, &values, true).await
         };
         self.compiler.compute().run(&signals, answer).await
     }
 
+    /// The rows of RETURNING. What is committed already does not fail for want of memory.
     async fn returned(
         &self,
         context: &StatementContext,
@@ -163,6 +164,7 @@ impl Executor {
         write: &Write,
         returned: &Returned,
         values: &[SqlValue],
+        is_committed: bool,
     ) -> Result<Option<Answer>> {
         let Some((query, rows)) = returning_query(write, returned)? else { return Ok(None) };
         let planner = self.compiler.planner(context).with_rows(rows);
@@ -175,12 +177,18 @@ impl Executor {
         let plan = parameters::with_values(planned.plan, &prepared.parameters, values)?;
         let rows = planner.execute(&plan, &context.signals).await?;
         let fields: Vec<_> = planned.columns.iter().map(|column| Arc::clone(&column.field)).collect();
-        let answer = Answer::labelled(Box::pin(rows), &fields);
-        let schema = answer.schema();
+        let mut answer = Answer::labelled(Box::pin(rows), &fields);
         // All rows, so that errors come before anything is written.
-        let batches = answer.collect().await?;
-        let batch = arrow::compute::concat_batches(&schema, &batches);
-        Ok(Some(Answer::of(batch.map_err(datafusion::common::DataFusionError::from).map_err(from_datafusion)?)))
+        let (mut batches, memory) = (Vec::new(), self.compiler.memory("rows of RETURNING"));
+        while let Some(batch) = answer.next().await {
+            let batch = batch?;
+            match is_committed {
+                true => memory.grow(row_bytes(&batch)),
+                false => memory.try_grow(row_bytes(&batch)).map_err(from_datafusion)?,
+            }
+            batches.push(batch);
+        }
+        Ok(Some(Answer::of_batches(answer.schema(), batches).keeping(memory)))
     }
 
     /// The lines of EXPLAIN of a statement that writes.

@@ -15,13 +15,15 @@ const RESERVED_AT_ONCE: u64 = 1 << 20;
 pub(crate) struct MemoryBudget {
     left: u64,
     taken: u64,
+    /// What the statement reads or returns beside.
+    held: u64,
     memory: WriteMemory,
 }
 
 impl MemoryBudget {
     /// What a transaction that holds so many bytes may still take.
     pub(crate) fn beside(held: u64, memory: WriteMemory) -> Self {
-        Self { left: TRANSACTION_BYTES_MAX.saturating_sub(held), taken: 0, memory }
+        Self { left: TRANSACTION_BYTES_MAX.saturating_sub(held), taken: 0, held: 0, memory }
     }
 
     /// Takes bytes from what is left, or fails: with `PROGRAM_LIMIT_EXCEEDED` beyond what a
@@ -29,8 +31,23 @@ impl MemoryBudget {
     pub(crate) fn take(&mut self, bytes: u64) -> Result<()> {
         self.left = self.left.checked_sub(bytes).ok_or_else(too_large)?;
         self.taken += bytes;
+        self.resize()
+    }
+
+    /// Takes what a row has beyond what it had when it was taken before.
+    pub(crate) fn grow(&mut self, before: u64, bytes: u64) -> Result<()> {
+        self.take(bytes.saturating_sub(before))
+    }
+
+    /// Counts bytes that the transaction does not write; fails with `OUT_OF_MEMORY`.
+    pub(crate) fn hold(&mut self, bytes: u64) -> Result<()> {
+        self.held += bytes;
+        self.resize()
+    }
+
+    fn resize(&mut self) -> Result<()> {
         // A row is built, becomes an operation, and is encoded for the log and the delta.
-        self.memory.resize(self.taken / 2 * 5)
+        self.memory.resize(self.taken / 2 * 5 + self.held)
     }
 
     /// The memory taken, which is held until what is written is committed or kept elsewhere.

@@ -10,6 +10,7 @@
 //! beside a property for one of its types, `"Age:Int64"`, stores that type; the column of a
 //! property shown in several types stores the type of the value.
 
+mod assigned_values;
 mod constants;
 mod current_versions;
 mod memory_budget;

@@ -111,12 +111,16 @@ impl TargetRowBuilder {
 
 /// About how much memory properties take, in bytes.
 pub(crate) fn properties_bytes(properties: &[(Arc<str>, Value)]) -> u64 {
-    let value_bytes = |value: &Value| match value {
-        Value::Binary(bytes) => bytes.len(),
-        Value::String(text) => text.len(),
+    properties.iter().map(|(_, value)| value_bytes(value) + 48).sum()
+}
+
+/// What a value takes beside its place, in bytes.
+pub(crate) fn value_bytes(value: &Value) -> u64 {
+    match value {
+        Value::Binary(bytes) => bytes.len() as u64,
+        Value::String(text) => text.len() as u64,
         _ => 0,
-    };
-    properties.iter().map(|(_, value)| (value_bytes(value) + 48) as u64).sum()
+    }
 }
 
 fn text(value: Option<Value>) -> Option<String> {

@@ -10,12 +10,13 @@ use datafusion::execution::RecordBatchStream;
 use datafusion::sql::sqlparser::ast::{self, Expr};
 use futures::TryStreamExt;
 
+use super::assigned_values::AssignedValues;
 use super::current_versions::{MatchedRows, current_versions, key_of};
 use super::memory_budget::MemoryBudget;
 use super::on_conflict::conflict_query;
 use super::operations::{WriteResult, delete, insert, put};
 use super::returning::Returned;
-use super::row_builder::TargetRowBuilder;
+use super::row_builder::{TargetRowBuilder, properties_bytes};
 use super::syntax::{self, item};
 use super::target::{Takes, TargetColumn, violated};
 use super::values::{AssignedColumn, Cell, parameter_value};
@@ -63,7 +64,7 @@ impl WriteRunner<'_> {
                     Source::Values(rows) => self.build_values(write, columns, rows, budget).await?,
                     Source::Query(_) => self.build_selected(write, columns, budget).await?,
                 };
-                self.insert_rows(write, proposed, conflict).await
+                self.insert_rows(write, proposed, conflict, budget).await
             }
             Action::Update { assignments, .. } => self.update_rows(write, assignments, budget).await,
             Action::Delete { .. } => self.delete_rows(write, budget).await,
@@ -190,6 +191,7 @@ impl WriteRunner<'_> {
         write: &Write,
         proposed: Vec<TargetRowBuilder>,
         conflict: &Conflict,
+        budget: &mut MemoryBudget,
     ) -> Result<WriteResult> {
         let target = &write.target;
         let keys = proposed.iter().map(|row| row.key(target)).collect::<Result<Vec<_>>>()?;
@@ -247,7 +249,8 @@ impl WriteRunner<'_> {
             self.add_put(write, &mut result, key.clone(), condition, row);
         }
         if let Conflict::Update { assignments, selection } = conflict {
-            self.on_conflict_update(write, assignments, selection.as_deref(), conflicts, &mut result).await?;
+            let update = (assignments.as_slice(), selection.as_deref());
+            self.on_conflict_update(write, update, conflicts, &mut result, budget).await?;
             // In the order of the rows, of which no two have the same key here.
             result.returned.entities.sort_by_key(|entity| places.get(&entity.key).copied());
         }
@@ -283,21 +286,28 @@ impl WriteRunner<'_> {
     async fn on_conflict_update(
         &self,
         write: &Write,
-        assignments: &[(usize, Expr)],
-        selection: Option<&Expr>,
+        (assignments, selection): (&[(usize, Expr)], Option<&Expr>),
         conflicts: Vec<(Arc<Entity>, TargetRowBuilder)>,
         result: &mut WriteResult,
+        budget: &mut MemoryBudget,
     ) -> Result<()> {
         if conflicts.is_empty() {
             return Ok(());
         }
         let target = &write.target;
-        let existing: Vec<Entity> = conflicts.iter().map(|(entity, _)| Entity::clone(entity)).collect();
-        let proposed = conflicts
-            .iter()
-            .map(|(entity, row)| Entity::from_parts(entity.key.clone(), self.now, row.properties.clone()));
-        let proposed: Vec<Entity> = proposed.collect();
+        let (mut existing, mut proposed) = (Vec::new(), Vec::new());
+        let mut conflicting = Vec::with_capacity(conflicts.len());
+        for (entity, row) in conflicts {
+            // Read, copied, and copied again into the columns of the query.
+            budget.hold(3 * (properties_bytes(entity.parts()) + 160))?;
+            let proposed_bytes = row.memory_bytes();
+            existing.push(Entity::clone(&entity));
+            proposed.push(Entity::from_parts(entity.key.clone(), self.now, row.properties));
+            conflicting.push((entity, proposed_bytes));
+        }
+        let conflicts = conflicting;
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
+        drop((existing, proposed));
         let mut rows = self.query_rows(write, &self.planner.with_rows(table), query).await?;
         check_types(write, assignments.iter().map(|(at, _)| *at), rows.schema().fields().iter().skip(1))?;
         // By key: the first row that was updated.
@@ -310,7 +320,7 @@ impl WriteRunner<'_> {
                 .collect::<Result<Vec<_>>>()?;
             for at_row in 0..batch.num_rows() {
                 let place = places.value(at_row) as usize;
-                let (entity, _) = &conflicts[place];
+                let (entity, proposed_bytes) = &conflicts[place];
                 if updated.insert(entity.key.clone(), place).is_some() {
                     return Err(updated_twice());
                 }
@@ -318,6 +328,7 @@ impl WriteRunner<'_> {
                 for ((at, _), values) in assignments.iter().zip(&assigned) {
                     row.assign(&target.columns[*at], values.value(at_row)?)?;
                 }
+                budget.grow(*proposed_bytes, row.memory_bytes())?;
                 if row.key(target)? != entity.key {
                     let message = "ON CONFLICT DO UPDATE cannot change the key of a row";
                     return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
@@ -348,7 +359,8 @@ impl WriteRunner<'_> {
         check_types(write, assignments.iter().map(|(at, _)| *at), rows.schema().fields().iter().skip(KEY_COLUMNS))?;
         let mut matched = MatchedRows::new(write, KEY_COLUMNS + assignments.len(), &rows.schema());
         let (mut keys, mut updated) = (Vec::new(), Vec::new());
-        let mut pending: Vec<(Key, Vec<Option<Value>>)> = Vec::new();
+        // Values that are assigned, by key, and the bytes that were taken for them.
+        let mut pending: Vec<(Key, AssignedValues)> = Vec::new();
         loop {
             let batch = rows.try_next().await.map_err(from_datafusion)?;
             if let Some(batch) = &batch {
@@ -357,8 +369,7 @@ impl WriteRunner<'_> {
                     .map(|(place, (at, _))| self.cast_column(&write.target.columns[*at], batch, KEY_COLUMNS + place))
                     .collect::<Result<Vec<_>>>()?;
                 for (row, key) in matched.add(batch)? {
-                    let values = values.iter().map(|values| values.value(row)).collect::<Result<Vec<_>>>()?;
-                    pending.push((key, values));
+                    pending.push((key, AssignedValues::take(values.iter(), row, budget)?));
                 }
             }
             if !pending.is_empty() && (batch.is_none() || pending.len() >= ROWS_AT_ONCE) {
@@ -368,12 +379,7 @@ impl WriteRunner<'_> {
                     chunk_keys.iter().zip(values).zip(self.current_versions(write, &chunk_keys).await?)
                 {
                     let entity = entity.ok_or_else(|| vanished(key))?;
-                    let mut row = TargetRowBuilder::of(&entity);
-                    for ((at, _), value) in assignments.iter().zip(values) {
-                        row.assign(&write.target.columns[*at], value)?;
-                    }
-                    budget.take(row.memory_bytes())?;
-                    updated.push((row, entity.timestamp));
+                    updated.push((values.assign(write, assignments, &entity, budget)?, entity.timestamp));
                 }
                 keys.extend(chunk_keys);
             }
@@ -449,6 +455,7 @@ impl WriteRunner<'_> {
                 result.count += 1;
                 result.operations.push(delete(write.target.table().id, key.clone(), entity.timestamp));
                 if write.returning.is_some() {
+                    budget.hold(properties_bytes(entity.parts()))?;
                     result.returned.entities.push(Entity::clone(&entity));
                 }
             }
@@ -464,7 +471,7 @@ impl WriteRunner<'_> {
         let assigned = clauses.iter().flat_map(|clause| clause.action.assignments());
         check_types(write, assigned.map(|(at, _)| *at), rows.schema().fields().iter().skip(KEY_COLUMNS + 1))?;
         let mut changed: Vec<(Key, usize)> = Vec::new();
-        let mut changed_values: Vec<Vec<Option<Value>>> = Vec::new();
+        let mut changed_values: Vec<AssignedValues> = Vec::new();
         let (mut new_keys, mut new_rows) = (Vec::new(), Vec::new());
         while let Some(batch) = rows.try_next().await.map_err(from_datafusion)? {
             let decisions = arrow::compute::cast(batch.column(KEY_COLUMNS), &arrow::datatypes::DataType::Int64)
@@ -499,10 +506,9 @@ impl WriteRunner<'_> {
                     new_keys.push(row.key(target)?);
                     new_rows.push(row);
                 } else {
-                    budget.take(256)?;
-                    let values = values.iter().map(|(_, values)| values.value(place)).collect::<Result<Vec<_>>>()?;
+                    let values = values.iter().map(|(_, values)| values);
+                    changed_values.push(AssignedValues::take(values, place, budget)?);
                     changed.push((key_of(&batch, place)?, number));
-                    changed_values.push(values);
                 }
             }
         }
@@ -520,13 +526,8 @@ impl WriteRunner<'_> {
             let entity = entity.ok_or_else(|| vanished(key))?;
             match &clauses[*number].action {
                 ClauseAction::Update(assignments) => {
-                    let mut row = TargetRowBuilder::of(&entity);
-                    for ((at, _), value) in assignments.iter().zip(values) {
-                        row.assign(&target.columns[*at], value)?;
-                    }
-                    budget.take(row.memory_bytes())?;
                     updated_keys.push(key.clone());
-                    updated.push((row, entity.timestamp));
+                    updated.push((values.assign(write, assignments, &entity, budget)?, entity.timestamp));
                 }
                 ClauseAction::Delete | ClauseAction::Insert(_) | ClauseAction::Nothing => {
                     result.count += 1;

@@ -9,7 +9,7 @@ use arrow::compute::concat;
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
-use super::super::collecting::shown_bytes;
+use super::super::collecting::slice_bytes;
 
 /// Values of each argument, alike in length.
 #[derive(Debug)]
@@ -22,19 +22,8 @@ struct Piece {
 impl Piece {
     fn of(arrays: Vec<ArrayRef>) -> Self {
         let rows = arrays.first().map_or(0, |array| array.len());
-        let bytes = arrays.iter().map(|array| array.get_slice_bytes().saturating_add(shown_bytes(array))).sum();
+        let bytes = arrays.iter().map(slice_bytes).sum();
         Self { arrays, rows, bytes }
-    }
-}
-
-/// What an array's slice shows, not the buffers that it shares.
-trait SliceBytes {
-    fn get_slice_bytes(&self) -> usize;
-}
-
-impl SliceBytes for ArrayRef {
-    fn get_slice_bytes(&self) -> usize {
-        self.to_data().get_slice_memory_size().unwrap_or_else(|_| self.get_array_memory_size())
     }
 }
 

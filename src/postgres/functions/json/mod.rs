@@ -7,8 +7,8 @@
 mod access;
 mod building;
 mod changes;
+mod comparable;
 mod documents;
-mod groups;
 mod jsonpath;
 mod keys;
 mod objects;
@@ -16,7 +16,7 @@ mod records;
 mod refusals;
 mod sets;
 
-pub(super) use groups::{by_keys, comparable};
+pub(super) use comparable::comparable;
 pub(super) use keys::KEY;
 pub(super) use refusals::{compares_texts, refuse};
 

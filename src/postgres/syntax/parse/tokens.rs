@@ -45,19 +45,21 @@ fn operators_cut(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             split.push(token);
             continue;
         };
-        let comparison = match &operator[..operator.len() - 1] {
+        let before = match &operator[..operator.len() - 1] {
             "=" => Token::Eq,
             "<" => Token::Lt,
             ">" => Token::Gt,
             "<=" => Token::LtEq,
             ">=" => Token::GtEq,
             "<>" => Token::Neq,
+            "->" => Token::Arrow,
+            "->>" => Token::LongArrow,
             _ => {
                 split.push(token);
                 continue;
             }
         };
-        split.push(TokenWithSpan { token: comparison, span: token.span });
+        split.push(TokenWithSpan { token: before, span: token.span });
         split.push(TokenWithSpan { token: sign, span: token.span });
     }
     split

@@ -1,5 +1,5 @@
-//! Rows grouped by `jsonb`: by the keys of its values, of which the first met is shown. `1` and
-//! `1.0` are equal, and are not the same text.
+//! Rows grouped by values that are equal and not alike: by their keys, and the first value met is
+//! shown. So are `1` and `1.0` in `jsonb`, a day and 24 hours.
 
 use std::sync::Arc;
 
@@ -7,43 +7,36 @@ use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
-use datafusion::logical_expr::expr::{AggregateFunction, ScalarFunction};
+use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, LogicalPlan};
 
-use super::super::error::{SqlState, fail};
-use super::super::kind::Kind;
-use super::super::scalar::{Scalar, type_of};
-use super::KEY;
+use super::error::{SqlState, fail};
+use super::json;
+use super::keys::key;
+use super::kind::Kind;
+use super::scalar::type_of;
 
-/// An error for `json`, whose values are neither equal nor in order.
-pub(in super::super) fn comparable(expr: &Expr, schema: &DFSchema, operator: &str) -> Result<()> {
-    match type_of(expr, schema) {
-        Ok(data_type) if Kind::of(&data_type) == Kind::Json => {
-            let message = format!("could not identify an {operator} operator for type json");
-            fail(SqlState::UNDEFINED_FUNCTION, message)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// A node that groups by `jsonb` as one that groups by keys, with the columns to make of its own.
-pub(in super::super) fn by_keys(plan: LogicalPlan) -> Result<(LogicalPlan, Option<Vec<Expr>>)> {
+/// A node that groups by such values as one that groups by their keys, with the columns to make of
+/// its own.
+pub(super) fn by_keys(plan: LogicalPlan) -> Result<(LogicalPlan, Option<Vec<Expr>>)> {
     let aggregate = match plan {
-        LogicalPlan::Distinct(Distinct::All(input)) if has_json(input.schema()) => {
+        LogicalPlan::Distinct(Distinct::All(input)) if has_values_by_key(input.schema()) => {
             let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
-            columns.iter().try_for_each(|column| comparable(column, input.schema(), "equality"))?;
+            columns.iter().try_for_each(|column| json::comparable(column, input.schema(), "equality"))?;
             Aggregate::try_new(input, columns, Vec::new())?
         }
         LogicalPlan::Aggregate(aggregate) => aggregate,
         plan => return Ok((plan, None)),
     };
     let input = Arc::clone(aggregate.input.schema());
-    let is_jsonb = |expr: &Expr| type_of(expr, &input).is_ok_and(|data_type| Kind::of(&data_type) == Kind::Jsonb);
+    let is_by_key = |expr: &Expr| {
+        type_of(expr, &input).is_ok_and(|data_type| matches!(Kind::of(&data_type), Kind::Jsonb | Kind::Interval))
+    };
     for expr in &aggregate.group_expr {
-        in_grouping_sets(expr, &is_jsonb)?;
-        comparable(expr, &input, "equality")?;
+        in_grouping_sets(expr, &is_by_key)?;
+        json::comparable(expr, &input, "equality")?;
     }
-    if !aggregate.group_expr.iter().any(is_jsonb) {
+    if !aggregate.group_expr.iter().any(is_by_key) {
         return Ok((LogicalPlan::Aggregate(aggregate), None));
     }
     let (mut group, mut values) = (Vec::new(), Vec::new());
@@ -51,10 +44,9 @@ pub(in super::super) fn by_keys(plan: LogicalPlan) -> Result<(LogicalPlan, Optio
     for (at, (qualifier, field)) in aggregate.schema.iter().enumerate() {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         match aggregate.group_expr.get(at) {
-            Some(expr) if is_jsonb(expr) => {
-                let value = format!("jsonb_value_{at}");
-                let key = ScalarFunction::new_udf(Scalar::udf(&KEY), vec![expr.clone()]);
-                group.push(Expr::ScalarFunction(key).alias(format!("jsonb_key_{at}")));
+            Some(expr) if is_by_key(expr) => {
+                let value = format!("shown_value_{at}");
+                group.push(key(expr.clone(), &input).alias(format!("group_key_{at}")));
                 let first =
                     AggregateFunction::new_udf(first_value_udaf(), vec![expr.clone()], false, None, Vec::new(), None);
                 values.push(Expr::AggregateFunction(first).alias(value.clone()));
@@ -73,19 +65,23 @@ pub(in super::super) fn by_keys(plan: LogicalPlan) -> Result<(LogicalPlan, Optio
     Ok((LogicalPlan::Aggregate(grouped), Some(columns)))
 }
 
-fn has_json(schema: &DFSchema) -> bool {
-    schema.fields().iter().any(|field| matches!(field.data_type(), DataType::LargeUtf8 | DataType::LargeBinary))
+fn has_values_by_key(schema: &DFSchema) -> bool {
+    let is_by_key = |data_type: &DataType| matches!(Kind::of(data_type), Kind::Json | Kind::Jsonb | Kind::Interval);
+    schema.fields().iter().any(|field| is_by_key(field.data_type()))
 }
 
-fn in_grouping_sets(expr: &Expr, is_jsonb: &dyn Fn(&Expr) -> bool) -> Result<()> {
+fn in_grouping_sets(expr: &Expr, is_by_key: &dyn Fn(&Expr) -> bool) -> Result<()> {
     let Expr::GroupingSet(_) = expr else { return Ok(()) };
     let mut found = false;
     expr.apply(|inner| {
-        found |= !matches!(inner, Expr::GroupingSet(_)) && is_jsonb(inner);
+        found |= !matches!(inner, Expr::GroupingSet(_)) && is_by_key(inner);
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     match found {
-        true => fail(SqlState::FEATURE_NOT_SUPPORTED, "GROUPING SETS, ROLLUP and CUBE over jsonb are not supported"),
+        true => fail(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "GROUPING SETS, ROLLUP and CUBE over jsonb and intervals are not supported",
+        ),
         false => Ok(()),
     }
 }

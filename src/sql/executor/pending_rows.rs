@@ -1,0 +1,248 @@
+//! Rows that are computed before their client takes them, and the memory that all of them share: a
+//! client may leave a large answer unread for as long as it likes.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use datafusion::common::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::{FutureExt, Stream, StreamExt, stream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::compute::panicked;
+use crate::row_budget::{HeldRows, RowBudget};
+use rowkey_postgres::cancellation::row_bytes;
+
+/// How long the first rows of an answer are held back, to see whether they are all.
+const END_AWAITED: Duration = Duration::from_millis(2);
+/// Batches that wait for a slow reader.
+const BATCHES_AHEAD: usize = 1;
+/// Batches of so many bytes are nobody's concern.
+const FREE_BYTES: usize = 1 << 20;
+/// Batches of so many bytes come one at a time where memory is short, and larger ones always do.
+const ALONE_BYTES: usize = 4 << 20;
+
+type Batch = Result<RecordBatch, DataFusionError>;
+
+/// A batch on its way to the client.
+struct Counted {
+    batch: Batch,
+    held: Option<HeldRows>,
+    /// No other is computed until its reader asks for it.
+    is_alone: bool,
+    /// Dropped when its reader does.
+    asked: Option<oneshot::Sender<()>>,
+}
+
+impl Counted {
+    /// The batch with the memory that it takes; in its place the error where there is none.
+    fn of(batch: Batch, budget: &Arc<RowBudget>) -> Self {
+        let Ok(rows) = &batch else { return Self::free(batch) };
+        // A row is encoded while its batch is there.
+        let bytes = row_bytes(rows);
+        let bytes = bytes + bytes / rows.num_rows().max(1);
+        if bytes <= FREE_BYTES {
+            return Self::free(batch);
+        }
+        let held = budget.take(bytes);
+        if held.is_none() && bytes > ALONE_BYTES {
+            return Self::free(Err(DataFusionError::External(Box::new(budget.exhausted(bytes)))));
+        }
+        let is_alone = held.is_none() || bytes > ALONE_BYTES;
+        Self { batch, held, is_alone, asked: None }
+    }
+
+    fn free(batch: Batch) -> Self {
+        Self { batch, held: None, is_alone: false, asked: None }
+    }
+
+    /// Where it comes alone, what ends when its reader asks for the next.
+    fn awaited(&mut self) -> Option<oneshot::Receiver<()>> {
+        self.is_alone.then(|| {
+            let (asked, awaited) = oneshot::channel();
+            self.asked = Some(asked);
+            awaited
+        })
+    }
+}
+
+/// Rows of which the first are there, or the end. The rest comes from a task of its own.
+pub(super) async fn begun(mut rows: SendableRecordBatchStream, budget: &Arc<RowBudget>) -> SendableRecordBatchStream {
+    let schema = rows.schema();
+    let (mut ready, mut awaited, mut ended) = (Vec::new(), None, true);
+    if let Some(first) = rows.next().await {
+        let mut first = Counted::of(first, budget);
+        ended = first.batch.is_err();
+        awaited = first.awaited();
+        // Most answers are one batch, and end at once behind it: then there is no task to make, and
+        // nothing to wait for between threads.
+        let waits = !ended && first.held.is_none() && awaited.is_none();
+        ready.push(first);
+        if waits && let Ok(next) = tokio::time::timeout(END_AWAITED, rows.next()).await {
+            let mut next = next.map(|next| Counted::of(next, budget));
+            ended = next.as_ref().is_none_or(|next| next.batch.is_err());
+            awaited = next.as_mut().and_then(Counted::awaited);
+            ready.extend(next);
+        }
+    }
+    let ready = stream::iter(ready);
+    match ended {
+        true => Box::pin(RecordBatchStreamAdapter::new(schema, released(ready))),
+        false => {
+            let rest = spawned(rows, Arc::clone(budget), awaited);
+            Box::pin(RecordBatchStreamAdapter::new(schema, released(ready.chain(rest))))
+        }
+    }
+}
+
+/// The batches, each of which is held until the next one is asked for.
+fn released(counted: impl Stream<Item = Counted> + Send + 'static) -> impl Stream<Item = Batch> + Send {
+    stream::unfold((Box::pin(counted), None), |(mut counted, before)| async move {
+        drop(before);
+        let Counted { batch, held, asked, .. } = counted.next().await?;
+        Some((batch, (counted, Some((held, asked)))))
+    })
+}
+
+/// Goes on with rows in a task of their own, on the runtime that this is called on: a batch ahead
+/// of who reads them, wherever that is, unless one comes alone. Dropped, it aborts the task.
+fn spawned(
+    mut rows: SendableRecordBatchStream,
+    budget: Arc<RowBudget>,
+    mut awaited: Option<oneshot::Receiver<()>>,
+) -> impl Stream<Item = Counted> + Send {
+    let (sender, receiver) = mpsc::channel::<Counted>(BATCHES_AHEAD);
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let pumped = AssertUnwindSafe(async {
+            while let Ok(permit) = sender.reserve().await {
+                if let Some(awaited) = awaited.take() {
+                    // Nothing is sent: the other end is dropped.
+                    let _asked = awaited.await;
+                }
+                let Some(batch) = rows.next().await else { break };
+                let mut counted = Counted::of(batch, &budget);
+                awaited = counted.awaited();
+                let has_failed = counted.batch.is_err();
+                permit.send(counted);
+                if has_failed {
+                    break;
+                }
+            }
+        });
+        let pumped = pumped.catch_unwind().await;
+        // Before the channel closes: at the end of the rows the statement holds nothing any more.
+        drop(rows);
+        if let Err(panic) = pumped {
+            let error = DataFusionError::External(Box::new(panicked(panic.as_ref())));
+            // Its reader may be gone.
+            let _told = sender.send(Counted::free(Err(error))).await;
+        }
+    });
+    stream::unfold((receiver, task), |(mut receiver, task)| async move {
+        let batch = receiver.recv().await?;
+        Some((batch, (receiver, task)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use arrow::array::{ArrayRef, StringViewArray};
+    use arrow::datatypes::Schema;
+
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn text_of(bytes: usize) -> RecordBatch {
+        let texts: ArrayRef = Arc::new(StringViewArray::from(vec!["x".repeat(bytes)]));
+        RecordBatch::try_from_iter([("text", texts)]).expect("a batch")
+    }
+
+    /// Batches of one text each, and how many of them were computed.
+    fn texts(bytes: usize, count: usize) -> (SendableRecordBatchStream, Arc<AtomicUsize>) {
+        let computed = Arc::new(AtomicUsize::new(0));
+        let (counter, batch) = (Arc::clone(&computed), text_of(bytes));
+        let schema = batch.schema();
+        let batches = stream::iter(0..count).map(move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            Ok(batch.clone())
+        });
+        (Box::pin(RecordBatchStreamAdapter::new(schema, batches)), computed)
+    }
+
+    /// Lets the tasks go as far as they do by themselves.
+    async fn settle() {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn large_batches_come_one_at_a_time_and_small_ones_ahead() {
+        let budget = RowBudget::beside(256 << 20);
+        for (bytes, computed_before, computed_after) in [(5 * MIB, 1, 2), (MIB, 2, 3)] {
+            let (rows, computed) = texts(bytes, 4);
+            let mut rows = begun(rows, &budget).await;
+            settle().await;
+            assert_eq!(computed.load(Ordering::Relaxed), computed_before, "{bytes}");
+            rows.next().await.expect("first").expect("rows");
+            settle().await;
+            assert_eq!(computed.load(Ordering::Relaxed), computed_before, "{bytes}");
+            rows.next().await.expect("second").expect("rows");
+            settle().await;
+            assert_eq!(computed.load(Ordering::Relaxed), computed_after, "{bytes}");
+            assert_eq!(rows.count().await, 2);
+        }
+        assert_eq!(budget.bytes_left(), 64 << 20);
+    }
+
+    #[tokio::test]
+    async fn what_clients_leave_unread_is_bounded() {
+        let budget = RowBudget::beside(64 << 20);
+        let mut unread = Vec::new();
+        // A text of 3 MiB counts as 6: its batch, and the row when it is encoded.
+        for _ in 0..2 {
+            unread.push(begun(texts(3 * MIB, 3).0, &budget).await);
+        }
+        let mut refused = begun(texts(3 * MIB, 3).0, &budget).await;
+        let error = refused.next().await.expect("an answer").expect_err("no memory");
+        assert!(error.to_string().contains("out of memory for"), "{error}");
+        // Those that take less come, but not ahead.
+        unread.push(begun(texts(3 * MIB / 2, 3).0, &budget).await);
+        let (rows, computed) = texts(3 * MIB / 2, 3);
+        let mut few = begun(rows, &budget).await;
+        few.next().await.expect("first").expect("rows");
+        settle().await;
+        assert_eq!(computed.load(Ordering::Relaxed), 1);
+        assert_eq!(few.count().await, 2);
+        drop(unread);
+        assert_eq!(begun(texts(3 * MIB, 3).0, &budget).await.count().await, 3);
+        assert_eq!(budget.bytes_left(), 16 << 20);
+    }
+
+    #[tokio::test]
+    async fn a_panic_among_rows_is_their_error() {
+        let schema = Arc::new(Schema::empty());
+        let first = RecordBatch::new_empty(Arc::clone(&schema));
+        let batches = stream::iter(0..3).then(move |at| {
+            let first = first.clone();
+            async move {
+                if at == 1 {
+                    tokio::time::sleep(2 * END_AWAITED).await;
+                    panic!("a defect")
+                }
+                Ok(first)
+            }
+        });
+        let rows = Box::pin(RecordBatchStreamAdapter::new(schema, batches));
+        let batches = begun(rows, &RowBudget::beside(1 << 20)).await.collect::<Vec<_>>().await;
+        assert_eq!(batches.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
+    }
+}
