@@ -55,6 +55,7 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r"Too many columns! The subquery should only return one column", |_| {
             Error::new(SqlState::SYNTAX_ERROR, "subquery has too many columns")
         }),
+        wording(r"expr type (.+) can't cast to (.+) in InSubquery", |found| no_operator(&found[1], "=", &found[2])),
         wording(r"Cannot create filter with non-boolean predicate '.*' returning (.+)$", |found| {
             boolean_wanted("WHERE", &found[1])
         }),
@@ -272,8 +273,12 @@ mod tests {
             said("Field f1 not found in struct"),
             of(SqlState::UNDEFINED_COLUMN, "could not identify column \"f1\" in record data type")
         );
+        assert_eq!(
+            said("expr type Int32 can't cast to List(Int32) in InSubquery"),
+            of(SqlState::UNDEFINED_FUNCTION, "operator does not exist: integer = anyarray")
+        );
         assert_eq!(said("something else"), None);
-        assert_eq!(WORDINGS.len(), 28, "a pattern does not compile");
+        assert_eq!(WORDINGS.len(), 29, "a pattern does not compile");
     }
 
     #[test]
