@@ -188,7 +188,13 @@ impl VisitorMut for Rewriter {
                 *expr = std::mem::replace(inner.as_mut(), null());
             }
             Expr::Cast { data_type, .. } => plain_type(data_type),
-            Expr::TypedString(typed) => plain_type(&mut typed.data_type),
+            Expr::TypedString(typed) => {
+                plain_type(&mut typed.data_type);
+                // Of a literal it has no length, in a cast it is one.
+                if matches!(typed.data_type, DataType::Char(None) | DataType::Character(None)) {
+                    typed.data_type = DataType::Custom(name_of("bpchar"), Vec::new());
+                }
+            }
             Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
                 // DataFusion's escape character is the backslash, as it is without ESCAPE.
                 if let Some(escape) = escape_char.take() {

@@ -91,9 +91,6 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
     if name == "string_agg" && kind == Kind::Bytea {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, "string_agg of bytea is not supported");
     }
-    if name == "avg" && kind == Kind::Interval {
-        return fail(SqlState::FEATURE_NOT_SUPPORTED, "avg(interval) is not supported: divide the sum by the count");
-    }
     let wanted = match name {
         // DataFusion's sum wraps around.
         "sum" if kind == Kind::Int8 => DataType::Decimal128(20, 0),

@@ -25,6 +25,7 @@ use super::flat_unions;
 use super::frames::{FrameLimits, framed};
 use super::fused::{FusedExpression, is_condition};
 use super::grouping_terms;
+use super::interval_totals::IntervalSum;
 use super::json;
 use super::keyed_groups;
 use super::keys;
@@ -266,10 +267,15 @@ fn has_fields_of_input(plan: &LogicalPlan) -> bool {
     input.schema().fields() == schema.fields()
 }
 
+fn kind_of_first(args: &[Expr], resolver: &Resolver) -> Kind {
+    args.first().and_then(|arg| resolver.kind(arg)).unwrap_or(Kind::Null)
+}
+
 fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Result<Expr> {
     match expr {
         Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
             params.args = aggregates::arguments(func.name(), params.args, resolver)?;
+            let func = IntervalSum::in_place_of(&func, kind_of_first(&params.args, resolver)).unwrap_or(func);
             for by in &mut params.order_by {
                 json::comparable(&by.expr, resolver.schema, "ordering")?;
                 if resolver.kind(&by.expr) == Some(Kind::Jsonb) {
@@ -291,6 +297,13 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             }
             aggregates::check_offset(name, &params.args)?;
             params.args = aggregates::arguments(name, params.args, resolver)?;
+            let fun = match fun {
+                WindowFunctionDefinition::AggregateUDF(function) => {
+                    let of_intervals = IntervalSum::in_place_of(&function, kind_of_first(&params.args, resolver));
+                    WindowFunctionDefinition::AggregateUDF(of_intervals.unwrap_or(function))
+                }
+                fun => fun,
+            };
             for expr in &params.partition_by {
                 json::comparable(expr, resolver.schema, "equality")?;
             }

@@ -124,40 +124,53 @@ pub(super) fn divide(call: &Call) -> Result<ArrayRef> {
     )
 }
 
-/// The parts of an interval multiplied or divided: fractions of months become days of 30, fractions
-/// of days become time.
+/// The average of so many, from the parts of their sum.
+pub(super) fn averaged(months: i64, days: i64, nanoseconds: i128, count: i64) -> Result<IntervalMonthDayNano> {
+    let micros = nanoseconds / i128::from(NANOS_PER_MICRO);
+    scaled_parts([months as f64, days as f64, micros as f64], |part| Ok(part / count as f64))
+}
+
 fn scaled(
     spans: &IntervalMonthDayNanoArray,
     numbers: &arrow::array::Float64Array,
     of: impl Fn(f64, f64) -> Result<f64>,
 ) -> Result<ArrayRef> {
-    const DAY_SECONDS: f64 = 86_400.0;
-    let to_micros = |seconds: f64| (seconds * 1e6).round_ties_even() / 1e6;
     let mut built = IntervalMonthDayNanoArray::builder(spans.len());
     for (span, number) in spans.iter().zip(numbers.iter()) {
-        let Some((span, number)) = span.zip(number) else {
-            built.append_null();
-            continue;
-        };
-        let (months, mut days) = (of(f64::from(span.months), number)?, of(f64::from(span.days), number)?);
-        let from_months = to_micros((months - months.trunc()) * 30.0);
-        let mut seconds = to_micros((days - days.trunc() + from_months - from_months.trunc()) * DAY_SECONDS);
-        days = days.trunc();
-        // Rounding may have made a whole day of it.
-        if seconds.abs() >= DAY_SECONDS {
-            let whole = (seconds / DAY_SECONDS).trunc();
-            (days, seconds) = (days + whole, seconds - whole * DAY_SECONDS);
+        match span.zip(number) {
+            Some((span, number)) => {
+                let micros = (span.nanoseconds / NANOS_PER_MICRO) as f64;
+                let parts = [f64::from(span.months), f64::from(span.days), micros];
+                built.append_value(scaled_parts(parts, |part| of(part, number))?);
+            }
+            None => built.append_null(),
         }
-        let (months, days) = (months.trunc(), days + from_months.trunc());
-        let micros = of((span.nanoseconds / NANOS_PER_MICRO) as f64, number)? + seconds * 1e6;
-        let micros = micros.round_ties_even();
-        let fits = |part: f64| (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&part);
-        if !fits(months) || !fits(days) || micros.is_nan() || micros.abs() * 1000.0 > i64::MAX as f64 {
-            return Err(interval_range());
-        }
-        built.append_value(IntervalMonthDayNano::new(months as i32, days as i32, micros as i64 * NANOS_PER_MICRO));
     }
     Ok(Arc::new(built.finish()))
+}
+
+/// The parts of an interval multiplied or divided: fractions of months become days of 30, fractions
+/// of days become time.
+fn scaled_parts([months, days, micros]: [f64; 3], of: impl Fn(f64) -> Result<f64>) -> Result<IntervalMonthDayNano> {
+    const DAY_SECONDS: f64 = 86_400.0;
+    let to_micros = |seconds: f64| (seconds * 1e6).round_ties_even() / 1e6;
+    let (months, mut days) = (of(months)?, of(days)?);
+    let from_months = to_micros((months - months.trunc()) * 30.0);
+    let mut seconds = to_micros((days - days.trunc() + from_months - from_months.trunc()) * DAY_SECONDS);
+    days = days.trunc();
+    // Rounding may have made a whole day of it.
+    if seconds.abs() >= DAY_SECONDS {
+        let whole = (seconds / DAY_SECONDS).trunc();
+        (days, seconds) = (days + whole, seconds - whole * DAY_SECONDS);
+    }
+    let (months, days) = (months.trunc(), days + from_months.trunc());
+    let micros = of(micros)? + seconds * 1e6;
+    let micros = micros.round_ties_even();
+    let fits = |part: f64| (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&part);
+    if !fits(months) || !fits(days) || micros.is_nan() || micros.abs() * 1000.0 > i64::MAX as f64 {
+        return Err(interval_range());
+    }
+    Ok(IntervalMonthDayNano::new(months as i32, days as i32, micros as i64 * NANOS_PER_MICRO))
 }
 
 /// `a` moved by `by`, forwards or (`sign` -1) backwards.

@@ -237,7 +237,19 @@ fn named(expr: Expr, schema: &DFSchema, key: fn(Expr, &DFSchema) -> Expr) -> Res
 }
 
 pub(super) fn sorted(order: Vec<SortExpr>, schema: &DFSchema) -> Vec<SortExpr> {
-    order.into_iter().map(|by| SortExpr { expr: key(by.expr, schema), ..by }).collect()
+    let mut keys = Vec::with_capacity(order.len());
+    for by in order {
+        // The engine places NULLs within arrays and rows as those that are NULL themselves; to
+        // PostgreSQL they are the greatest, wherever these are.
+        let is_nested = || type_of(&by.expr, schema).is_ok_and(|data_type| data_type.is_nested());
+        if by.nulls_first == by.asc && is_nested() {
+            keys.push(by.expr.clone().is_null().sort(!by.nulls_first, false));
+            keys.push(SortExpr { expr: key(by.expr, schema), asc: by.asc, nulls_first: !by.asc });
+        } else {
+            keys.push(SortExpr { expr: key(by.expr, schema), ..by });
+        }
+    }
+    keys
 }
 
 /// The expressions that the node groups, sorts or deduplicates by.

@@ -46,6 +46,7 @@ mod in_place;
 mod integers;
 mod interval_fields;
 mod interval_math;
+mod interval_totals;
 mod json;
 mod justify;
 mod keyed_groups;

@@ -262,6 +262,7 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
             exact.map(|number| number.map(|number| Number::Exact(Decimal::new(number, scale)))).collect()
         }
     };
+    let is_wide = matches!(call.kind(0), Kind::Numeric | Kind::Int8);
     let mut texts = StringViewBuilder::with_capacity(call.rows);
     let mut last: Option<(String, Pattern)> = None;
     for (row, number) in numbers.into_iter().enumerate() {
@@ -278,14 +279,19 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
             Some((known, pattern)) if known == text => pattern.clone(),
             _ => last.insert((text.to_owned(), Pattern::parse(text)?)).1.clone(),
         };
-        texts.append_value(format(pattern, number)?);
+        texts.append_value(format(pattern, number, is_wide)?);
     }
     Ok(Arc::new(texts.finish()))
 }
 
-fn format(mut pattern: Pattern, number: Number) -> Result<String> {
+/// Of a wide number, numeric or bigint, all digits are rounded; others are doubles where they have
+/// an exponent.
+fn format(mut pattern: Pattern, number: Number, is_wide: bool) -> Result<String> {
     if pattern.exponent {
-        return Ok(scientific(&pattern, number.to_f64()));
+        return Ok(match number {
+            Number::Exact(number) if is_wide => exact_scientific(&pattern, number),
+            number => scientific(&pattern, number.to_f64()),
+        });
     }
     if pattern.roman {
         let whole = number.to_f64().round_ties_even();
@@ -307,12 +313,41 @@ fn scientific(pattern: &Pattern, number: f64) -> String {
     }
     let text = format!("{number:.*e}", pattern.behind);
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    with_exponent(mantissa, exponent)
+}
+
+fn with_exponent(mantissa: &str, exponent: &str) -> String {
     let (sign, exponent) = match exponent.strip_prefix('-') {
         Some(exponent) => ('-', exponent),
         None => ('+', exponent),
     };
     let blank = if mantissa.starts_with('-') { "" } else { " " };
     format!("{blank}{mantissa}e{sign}{exponent:0>2}")
+}
+
+/// Rounded half away from zero.
+fn exact_scientific(pattern: &Pattern, number: Decimal) -> String {
+    let digits = number.value().unsigned_abs().to_string();
+    let exponent = if number.value() == 0 { 0 } else { digits.len() as i64 - 1 - i64::from(number.scale()) };
+    let mut kept: Vec<u8> = digits.bytes().chain(std::iter::repeat(b'0')).take(pattern.behind + 1).collect();
+    if digits.as_bytes().get(kept.len()).is_some_and(|next| *next >= b'5') {
+        match kept.iter().rposition(|digit| *digit != b'9') {
+            Some(at) => {
+                kept[at] += 1;
+                kept[at + 1..].fill(b'0');
+            }
+            // PostgreSQL's rounding leaves two digits before the point.
+            None => {
+                kept.fill(b'0');
+                kept.insert(0, b'1');
+            }
+        }
+    }
+    let sign = if number.value() < 0 { "-" } else { "" };
+    let kept = String::from_utf8_lossy(&kept);
+    let (first, behind) = kept.split_at(kept.len() - pattern.behind);
+    let point = if behind.is_empty() { "" } else { "." };
+    with_exponent(&format!("{sign}{first}{point}{behind}"), &exponent.to_string())
 }
 
 fn roman(number: i64) -> String {

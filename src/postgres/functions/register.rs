@@ -13,6 +13,7 @@ use super::analyzer::{ObjectNames, PostgresTypes};
 use super::collecting::Collecting;
 use super::groups::DistinctCount;
 use super::in_place::register_in_place;
+use super::interval_totals::Average;
 use super::min_max::MinMax;
 use super::ordered_set::OrderedSet;
 use super::percentile::PercentileCont;
@@ -95,6 +96,8 @@ pub(super) fn register_fusing(
         let inner = FunctionRegistry::udaf(&state, name)?;
         state.register_udaf(Arc::new(MinMax::over(inner)))?;
     }
+    let inner = FunctionRegistry::udaf(&state, "avg")?;
+    state.register_udaf(Arc::new(Average::over(inner)))?;
     let inner = FunctionRegistry::udaf(&state, "count")?;
     state.register_udaf(Arc::new(DistinctCount::over(inner)))?;
     let inner = FunctionRegistry::udaf(&state, "array_agg")?;

@@ -304,11 +304,22 @@ fn sliced(root: Box<Expr>, mut chain: Vec<AccessExpr>) -> Expr {
         {
             call(SLICE, vec![*root, bound(lower_bound, i32::MIN), bound(upper_bound, i32::MAX)])
         }
+        // With a slice among them all are slices, of as many dimensions as arrays here do not have.
+        Some(AccessExpr::Subscript(_)) if chain.iter().any(is_slice) => {
+            call(SLICE, vec![*root, bound(None, 1), bound(None, 0)])
+        }
+        Some(last) if is_slice(&last) && matches!(chain.last(), Some(AccessExpr::Subscript(_))) => {
+            call(SLICE, vec![*root, bound(None, 1), bound(None, 0)])
+        }
         last => {
             chain.extend(last);
             Expr::CompoundFieldAccess { root, access_chain: chain }
         }
     }
+}
+
+fn is_slice(access: &AccessExpr) -> bool {
+    matches!(access, AccessExpr::Subscript(Subscript::Slice { .. }))
 }
 
 /// Rows are compared by their first values that differ; a NULL before those makes it unknown. The

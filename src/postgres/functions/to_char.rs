@@ -184,7 +184,7 @@ fn pieces(pattern: &str) -> Result<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut literal = String::new();
     let mut rest = short(pattern)?;
-    let mut filled = true;
+    let (mut filled, mut is_translated) = (true, false);
     while let Some(first) = rest.chars().next() {
         if first == '"' {
             let (text, after) = quoted(&rest[1..]);
@@ -209,9 +209,10 @@ fn pieces(pattern: &str) -> Result<Vec<Piece>> {
         rest = after;
         match *keyword {
             "FM" => filled = false,
-            // Names in the locale, which is C, and digits spelled out are none; widths are as they
-            // are.
-            "TM" | "SP" | "FX" => {}
+            // Names in the locale, which is C, have no blanks behind them.
+            "TM" => is_translated = true,
+            // Digits spelled out are none; widths are as they are.
+            "SP" | "FX" => {}
             "TH" => literal.push_str(written),
             name => {
                 if !literal.is_empty() {
@@ -222,8 +223,9 @@ fn pieces(pattern: &str) -> Result<Vec<Piece>> {
                 if ordinal.is_some() {
                     rest = &rest[2..];
                 }
-                pieces.push(Piece::Keyword { name, written: written.to_owned(), filled, ordinal });
-                filled = true;
+                let filled_here = filled && !(is_translated && ["MONTH", "DAY"].contains(&name));
+                pieces.push(Piece::Keyword { name, written: written.to_owned(), filled: filled_here, ordinal });
+                (filled, is_translated) = (true, false);
             }
         }
     }
