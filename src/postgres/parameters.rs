@@ -182,7 +182,7 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
                         infer_alike(&call.args.iter().collect::<Vec<_>>(), &schema, inferred);
                     }
                     Expr::ScalarFunction(call) if call.func.name() == GENERATE_SERIES => {
-                        infer_alike(&call.args.iter().take(2).collect::<Vec<_>>(), &schema, inferred);
+                        infer_series(&call.args, &schema, inferred);
                     }
                     Expr::Case(case) => {
                         let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
@@ -284,6 +284,35 @@ fn infer_alike(exprs: &[&Expr], schema: &DFSchema, inferred: &mut HashMap<String
             inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
         }
     }
+}
+
+/// Gives parameters of a series the types of its other arguments: the step between two moments is
+/// an interval, that between numbers is one of them.
+fn infer_series(args: &[Expr], schema: &DFSchema, inferred: &mut HashMap<String, Option<FieldRef>>) {
+    let bounds: Vec<&Expr> = args.iter().take(2).collect();
+    let Some(step) = args.get(2) else { return infer_alike(&bounds, schema, inferred) };
+    let typed = |arg: &Expr, inferred: &HashMap<String, Option<FieldRef>>| match arg {
+        Expr::Placeholder(placeholder) => {
+            inferred.get(&placeholder.id)?.as_ref().map(|field| field.data_type().clone())
+        }
+        arg => common_field(&[arg], schema).map(|field| field.data_type().clone()),
+    };
+    let is_interval = |data_type: Option<ArrowType>| matches!(data_type, Some(ArrowType::Interval(_)));
+    let of_moments = is_interval(typed(step, inferred))
+        || bounds.iter().any(|bound| typed(bound, inferred).is_some_and(|data_type| data_type.is_temporal()));
+    if !of_moments {
+        return infer_alike(&args.iter().collect::<Vec<_>>(), schema, inferred);
+    }
+    infer_alike(&bounds, schema, inferred);
+    let mut infer = |arg: &Expr, name: &str| {
+        if let (Expr::Placeholder(placeholder), Some(data_type)) = (arg, type_by_name(name).and_then(arrow_type))
+            && inferred.get(&placeholder.id).is_none_or(Option::is_none)
+        {
+            inferred.insert(placeholder.id.clone(), Some(Arc::new(Field::new("", data_type, true))));
+        }
+    };
+    infer(step, "interval");
+    bounds.iter().for_each(|bound| infer(bound, "timestamptz"));
 }
 
 /// Whether values are written as names that only the catalog knows (`regclass`): the cast looks

@@ -149,6 +149,9 @@ def parameters_beside_columns():
             ("SELECT count(*) FROM types WHERE i32 BETWEEN %s AND %s", (-10, 0), 1),
             ("SELECT count(*) FROM types WHERE i32 IN (%s, %s, %s)", (-7, 1, None), 1),
             ("SELECT count(*) FROM types WHERE at > %s::timestamptz - %s", ("2024-05-02", datetime.timedelta(days=2)), 2),
+            ("SELECT count(*) FROM generate_series(%s::date, %s::date, %s) d LEFT JOIN types ON at = d", ("2024-01-01", "2024-03-01", "1 month"), 3),
+            ("SELECT max(d)::date FROM generate_series(%s, %s, '1 month'::interval) d", (datetime.date(2024, 1, 1), datetime.date(2024, 3, 5)), datetime.date(2024, 3, 1)),
+            ("SELECT sum(n) FROM generate_series(%s::int, %s::int) n", (1, 4), 10),
         ]:
             for prepare in (False, True):
                 try:

@@ -279,6 +279,7 @@ fn names_columns(expr: &Expr) -> bool {
 /// Nothing in it but literals, casts and signs.
 fn is_constant(expr: &Expr) -> bool {
     visit_expressions(expr, |inner| match inner {
+        Expr::Value(value) if matches!(value.value, Value::Placeholder(_)) => ControlFlow::Break(()),
         Expr::Value(_)
         | Expr::Cast { .. }
         | Expr::UnaryOp { .. }

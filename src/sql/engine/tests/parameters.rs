@@ -201,6 +201,11 @@ fn parameters_elsewhere() {
     let nested = "SELECT \"RowKey\" FROM Tab t WHERE EXISTS (SELECT 1 FROM Tab u WHERE u.\"Int\" = $1 AND u.\"RowKey\" = t.\"RowKey\")";
     assert_eq!(rows(nested, &[Value::Int32(7)]), Ok(vec!["2".to_owned()]));
     assert!(rows(nested, &[guid(7)]).is_err());
+    let days = "SELECT g::date::text FROM generate_series($1::date, $2, $3) g";
+    let bounds = [text("2024-02-28"), text("2024-03-01"), text("2 days")];
+    assert_eq!(rows(days, &bounds), Ok(vec!["2024-02-28".to_owned(), "2024-03-01".to_owned()]));
+    let numbers = "SELECT generate_series($1, 10, $2) * 2";
+    assert_eq!(rows(numbers, &[Value::Int32(4), Value::Int32(6)]), Ok(vec!["8".to_owned(), "20".to_owned()]));
 }
 
 #[test]
