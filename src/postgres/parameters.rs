@@ -53,9 +53,10 @@ pub async fn plan(
         // tried below.
         if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
             let plan = with_ctes(plan)?;
-            inferred = plan.get_parameter_fields().map_err(from_datafusion)?;
+            let are_alike;
+            (inferred, are_alike) = parameter_fields(&plan)?;
             infer_more(&plan, &mut inferred)?;
-            untyped_plan = Some(plan);
+            untyped_plan = are_alike.then_some(plan);
         }
     }
     let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);
@@ -82,6 +83,32 @@ pub async fn plan(
         }
         _ => Err(Error::new(SqlState::INTERNAL_ERROR, "a prepared statement was planned as something else")),
     }
+}
+
+/// What the planner takes parameters for where they stand first, and whether it takes each for the
+/// same wherever it stands.
+fn parameter_fields(plan: &LogicalPlan) -> Result<(HashMap<String, Option<FieldRef>>, bool)> {
+    let mut fields: HashMap<String, Option<FieldRef>> = HashMap::new();
+    let mut are_alike = true;
+    let walked = plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                if let Expr::Placeholder(placeholder) = expr {
+                    match (fields.get(&placeholder.id), &placeholder.field) {
+                        (Some(Some(first)), Some(field)) => are_alike &= first.data_type() == field.data_type(),
+                        (Some(Some(_)), None) => are_alike = false,
+                        (Some(None) | None, field) => {
+                            are_alike &= !fields.contains_key(&placeholder.id);
+                            fields.insert(placeholder.id.clone(), field.clone());
+                        }
+                    }
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    walked.map_err(from_datafusion)?;
+    Ok((fields, are_alike))
 }
 
 async fn planned(state: &SessionState, query: ast::Statement) -> Result<LogicalPlan> {
@@ -162,7 +189,8 @@ fn is_comparison(operator: Operator) -> bool {
 /// What DataFusion does not infer: `$1::int2` is of that type, in `x = ANY ($1)` the parameter is
 /// an array of what x is, and in `coalesce($1, x)`, CASE and VALUES it is what the others are.
 fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
-    // Parameters that are items of VALUES: the planner casts them to what it takes for their type.
+    // Parameters that are items of VALUES, which the planner casts to what it takes for their type,
+    // and those with a cast before.
     let mut items: Vec<String> = Vec::new();
     plan.apply_with_subqueries(|node| {
         let schema = merge_schema(&node.inputs());
@@ -215,6 +243,8 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
                     && !items.contains(&placeholder.id)
                 {
                     inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
+                    // The first of several casts says it.
+                    items.push(placeholder.id.clone());
                 }
                 Ok(TreeNodeRecursion::Continue)
             })

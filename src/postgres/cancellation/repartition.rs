@@ -33,6 +33,10 @@ pub(super) fn repartitioned(
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let (input, partitioning) = (plan.input(), plan.partitioning());
     let inputs = input.output_partitioning().partition_count();
+    // Its rows come in the order in which they were found, which many statements count on.
+    if is_recursive && inputs == 1 && matches!(partitioning, Partitioning::RoundRobinBatch(_)) {
+        return Ok(Arc::clone(input));
+    }
     if plan.preserve_order() || inputs <= 1 {
         return few_rows(plan.clone(), rows_are_wide);
     }

@@ -33,6 +33,12 @@ pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option
             None => return Err((common, kind)),
         };
     }
+    if common == Kind::Array && unknown.contains(&true) {
+        let mut arrays = types.iter().zip(unknown).filter(|(data_type, unknown)| !**unknown && !data_type.is_null());
+        let first = arrays.next().map(|(data_type, _)| data_type);
+        let are_alike = arrays.all(|(data_type, _)| Some(data_type) == first);
+        return Ok(first.filter(|_| are_alike).cloned());
+    }
     let all_same = types.windows(2).all(|pair| pair[0] == pair[1]);
     if all_same || matches!(common, Kind::Null | Kind::Other | Kind::Array) {
         return Ok(None);

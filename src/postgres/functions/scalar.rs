@@ -195,10 +195,11 @@ pub(super) struct Scalar {
 }
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 25] = [
+const NOT_STRICT: [&str; 26] = [
     "array_append",
     "array_cat",
     "array_fill",
+    ARRAY_HAS,
     "array_positions",
     "array_prepend",
     "array_remove",
@@ -227,8 +228,10 @@ impl Scalar {
     /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.
     pub(super) fn is_strict(function: &ScalarUDF) -> bool {
         let known = function.inner().downcast_ref::<Self>().map(|scalar| scalar.function);
-        known
-            .is_some_and(|function| function.volatility != Volatility::Volatile && !NOT_STRICT.contains(&function.name))
+        // No item of an empty array differs from NULL, and none is alike.
+        let compares_items = |name: &str| name.ends_with("_any") || name.ends_with("_all");
+        let is_strict = |name: &str| !NOT_STRICT.contains(&name) && !compares_items(name);
+        known.is_some_and(|function| function.volatility != Volatility::Volatile && is_strict(function.name))
     }
 
     pub(super) fn udf(function: &'static Function) -> Arc<ScalarUDF> {

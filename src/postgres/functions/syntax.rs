@@ -240,10 +240,12 @@ fn texts(expr: Expr) -> Expr {
 }
 
 /// A literal in quotes where an integer is expected is one.
+/// A number where it is written as a text, or is a parameter.
 fn integer_of_text(expr: Expr) -> Expr {
-    match literal_text(&expr) {
-        Some(_) => cast_expr(expr, DataType::Integer(None)),
-        None => expr,
+    let is_parameter = matches!(&expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)));
+    match is_parameter || literal_text(&expr).is_some() {
+        true => cast_expr(expr, DataType::Integer(None)),
+        false => expr,
     }
 }
 

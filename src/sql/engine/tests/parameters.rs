@@ -204,6 +204,7 @@ fn parameters_elsewhere() {
     let days = "SELECT g::date::text FROM generate_series($1::date, $2, $3) g";
     let bounds = [text("2024-02-28"), text("2024-03-01"), text("2 days")];
     assert_eq!(rows(days, &bounds), Ok(vec!["2024-02-28".to_owned(), "2024-03-01".to_owned()]));
+    assert_eq!(rows("SELECT substr('abc', $1, $2)", &[Value::Int32(2), Value::Int32(1)]), Ok(vec!["b".to_owned()]));
     let numbers = "SELECT generate_series($1, 10, $2) * 2";
     assert_eq!(rows(numbers, &[Value::Int32(4), Value::Int32(6)]), Ok(vec!["8".to_owned(), "20".to_owned()]));
 }
