@@ -6,23 +6,9 @@ const MIBIBYTES_MAX: u64 = 700;
 /// What one step makes is at most so much more.
 const PEAK_MIBIBYTES_MAX: u64 = 500;
 
-fn with_rows() -> (Server, crate::robustness::wire::Client) {
-    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
-    let mut client = server.connect();
-    for statement in [
-        "create table people (age int, last text)",
-        "insert into people (partitionkey, rowkey, age, last) \
-         select 'p', lpad(n::text, 6, '0'), n % 50, 'name' || n from generate_series(1, 20000) g(n)",
-        "set statement_timeout = '100s'",
-    ] {
-        assert_eq!(client.ask(statement).errors, [], "{statement}");
-    }
-    (server, client)
-}
-
 #[test]
 fn what_multiplies_is_bounded_before_it_is_made() {
-    let (server, mut client) = with_rows();
+    let (server, mut client) = Server::with_people();
     let array = "(select array_agg(x) a from generate_series(1, 300000) x)";
     for (text, expected) in [
         // An array of a subquery stands once, not in each row.
@@ -111,7 +97,7 @@ fn what_multiplies_is_bounded_before_it_is_made() {
 
 #[test]
 fn what_multiplies_beyond_its_memory_is_refused() {
-    let (server, mut client) = with_rows();
+    let (server, mut client) = Server::with_people();
     let keys = |number: usize| (0..number).map(|at| format!("age + {at}")).collect::<Vec<_>>().join(", ");
     let (cube, product) = (keys(25), format!("cube({}), cube({})", keys(8), keys(7)));
     let columns = (0..100).map(|at| format!("repeat(last || {at}, 200000)")).collect::<Vec<_>>().join(", ");
@@ -150,7 +136,7 @@ fn what_multiplies_beyond_its_memory_is_refused() {
 /// The condition that the first rows make of all keys would be as deep as there are keys.
 #[test]
 fn the_first_rows_by_many_keys() {
-    let (server, mut client) = with_rows();
+    let (server, mut client) = Server::with_people();
     let keys = (0..200).map(|at| format!("age + {at}")).collect::<Vec<_>>().join(", ");
     assert_eq!(client.value(&format!("select rowkey from people order by {keys}, rowkey limit 1")), "000050");
     server.assert_well_within(MIBIBYTES_MAX);
@@ -159,7 +145,7 @@ fn the_first_rows_by_many_keys() {
 /// What is written is in memory until it is committed, and of the memory of queries.
 #[test]
 fn large_writes_beside_each_other() {
-    let (server, _) = with_rows();
+    let (server, _) = Server::with_people();
     let text = "insert into people (partitionkey, rowkey, age) \
                 select 'q' || {}, n::text, n % 50 from generate_series(1, 10000000) g(n)";
     let writers: Vec<_> = (0..3)

@@ -41,6 +41,22 @@ impl Server {
         Self::start(&["--sample"])
     }
 
+    /// With 256 MiB for queries and a table of 20,000 rows, and a session that has said hello.
+    #[track_caller]
+    pub(crate) fn with_people() -> (Self, Client) {
+        let server = Self::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+        let mut client = server.connect();
+        for statement in [
+            "create table people (age int, last text)",
+            "insert into people (partitionkey, rowkey, age, last) \
+             select 'p', lpad(n::text, 6, '0'), n % 50, 'name' || n from generate_series(1, 20000) g(n)",
+            "set statement_timeout = '100s'",
+        ] {
+            assert_eq!(client.ask(statement).errors, [], "{statement}");
+        }
+        (server, client)
+    }
+
     pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::spawn(serve(), arguments)
     }

@@ -41,15 +41,7 @@ fn unread_answers_share_a_bound() {
 
 #[test]
 fn rows_that_grow_are_counted_before_they_are_written() {
-    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
-    let mut client = server.connect();
-    for statement in [
-        "create table people (age int, last text)",
-        "insert into people (partitionkey, rowkey, age, last) \
-         select 'p', lpad(n::text, 6, '0'), n % 50, 'name' || n from generate_series(1, 20000) g(n)",
-    ] {
-        assert_eq!(client.ask(statement).errors, [], "{statement}");
-    }
+    let (server, mut client) = Server::with_people();
     // 600 MB of texts, half of what UTF-16 makes of them in the service's limit of 64 KiB.
     let long = "repeat('y', 30000)";
     for (statement, expected) in [

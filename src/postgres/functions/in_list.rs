@@ -52,7 +52,7 @@ impl Resolver<'_> {
                 Some(shared) if *shared != compared => {
                     apart.push(self.compared(compared, Operator::Eq, item));
                 }
-                _ if matches!(self.kind(&compared), Some(Kind::Interval | Kind::Jsonb)) => {
+                _ if self.kind(&compared).is_some_and(Kind::is_compared_by_key) => {
                     apart.push(self.compared(compared, Operator::Eq, item));
                 }
                 // What is no constant may be NULL.

@@ -155,9 +155,8 @@ fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
 pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchema, stored: bool) -> Expr {
     let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     let of_keys = [&left, &right].into_iter().any(|side| {
-        type_of(side, schema).is_ok_and(|data_type| {
-            has_doubles(&data_type) || matches!(Kind::of(&data_type), Kind::Interval | Kind::Jsonb)
-        })
+        type_of(side, schema)
+            .is_ok_and(|data_type| has_doubles(&data_type) || Kind::of(&data_type).is_compared_by_key())
     });
     if !of_keys || !is_comparison(op) {
         return binary(left, op, right);
@@ -276,10 +275,8 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
         }
         LogicalPlan::Distinct(Distinct::On(mut on)) => {
             let schema = Arc::clone(on.input.schema());
-            let by_key = |expr: &Expr| {
-                type_of(expr, &schema)
-                    .is_ok_and(|data_type| matches!(Kind::of(&data_type), Kind::Jsonb | Kind::Interval))
-            };
+            let by_key =
+                |expr: &Expr| type_of(expr, &schema).is_ok_and(|data_type| Kind::of(&data_type).is_compared_by_key());
             for expr in &mut on.on_expr {
                 json::comparable(expr, &schema, "equality")?;
                 if by_key(expr) {
@@ -298,8 +295,7 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
 /// The plan with its columns as keys.
 pub(super) fn of_columns(plan: Arc<LogicalPlan>, key: fn(Expr, &DFSchema) -> Expr) -> Result<Arc<LogicalPlan>> {
     let schema = Arc::clone(plan.schema());
-    let has_key =
-        |data_type: &DataType| has_doubles(data_type) || matches!(Kind::of(data_type), Kind::Interval | Kind::Jsonb);
+    let has_key = |data_type: &DataType| has_doubles(data_type) || Kind::of(data_type).is_compared_by_key();
     if !schema.fields().iter().any(|field| has_key(field.data_type())) {
         return Ok(plan);
     }
@@ -322,7 +318,7 @@ fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             for arg in &params.args {
                 json::comparable(arg, schema, "equality")?;
                 let kind = type_of(arg, schema).map_or(Kind::Null, |data_type| Kind::of(&data_type));
-                if func.name() != "count" && matches!(kind, Kind::Jsonb | Kind::Interval) {
+                if func.name() != "count" && kind.is_compared_by_key() {
                     let message = format!("{}(DISTINCT ...) of {} is not supported", func.name(), kind.name());
                     return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
                 }

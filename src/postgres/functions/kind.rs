@@ -137,6 +137,12 @@ impl Kind {
         matches!(self, Kind::Date | Kind::Timestamp | Kind::TimestampTz)
     }
 
+    /// Whether values may be equal that are not alike, and are compared by their keys: a day and 24
+    /// hours.
+    pub(super) fn is_compared_by_key(self) -> bool {
+        matches!(self, Kind::Interval | Kind::Jsonb)
+    }
+
     /// The type in which values of both are compared, or brought together in one column. `None`:
     /// PostgreSQL knows none.
     pub(super) fn common(self, other: Kind) -> Option<Kind> {

@@ -593,7 +593,7 @@ pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) 
 
 /// Whether DataFusion would compare values of a type otherwise.
 fn has_key(kind: Kind) -> bool {
-    kind.is_float() || matches!(kind, Kind::Interval | Kind::Jsonb)
+    kind.is_float() || kind.is_compared_by_key()
 }
 
 /// An array of `json` or `jsonb`, whose elements DataFusion compares as texts.

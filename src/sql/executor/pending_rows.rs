@@ -21,7 +21,7 @@ use rowkey_postgres::cancellation::row_bytes;
 const END_AWAITED: Duration = Duration::from_millis(2);
 /// Batches that wait for a slow reader.
 const BATCHES_AHEAD: usize = 1;
-/// Batches of so many bytes are nobody's concern.
+/// Batches of so many bytes are not counted.
 const FREE_BYTES: usize = 1 << 20;
 /// Batches of so many bytes come one at a time where memory is short, and larger ones always do.
 const ALONE_BYTES: usize = 4 << 20;
