@@ -22,7 +22,6 @@ use super::cast;
 use super::collecting::{held_bytes, shown_bytes};
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::like_items;
 use super::value_budget::{Reserved, ValueBudget};
 use super::zone::Zone;
 use crate::carried::Stop;
@@ -230,7 +229,7 @@ impl Scalar {
     pub(super) fn is_strict(function: &ScalarUDF) -> bool {
         let known = function.inner().downcast_ref::<Self>().map(|scalar| scalar.function);
         // No item of an empty array differs from NULL, and none is alike.
-        let compares_items = |name: &str| like_items::FUNCTIONS.iter().any(|function| function.name == name);
+        let compares_items = |name: &str| name.ends_with("_any") || name.ends_with("_all");
         let is_strict = |name: &str| !NOT_STRICT.contains(&name) && !compares_items(name);
         known.is_some_and(|function| function.volatility != Volatility::Volatile && is_strict(function.name))
     }
