@@ -7,8 +7,8 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::task::{Context, Poll, Wake, Waker, ready};
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -24,6 +24,9 @@ use futures::Stream;
 /// The rows of one WITH query of one execution of a statement.
 pub struct CteSpool {
     name: String,
+    /// How its rows are computed, once it is known.
+    query: OnceLock<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)>,
+    /// Locked by readers alone: who finds it locked waits for the reader that gives it back.
     producer: Mutex<Producer>,
     kept: Mutex<Kept>,
     waiting: Arc<Waiting>,
@@ -35,7 +38,8 @@ impl CteSpool {
     pub(super) fn new(name: String) -> Arc<Self> {
         Arc::new(Self {
             name,
-            producer: Mutex::new(Producer::Unknown),
+            query: OnceLock::new(),
+            producer: Mutex::new(Producer::Planned),
             kept: Mutex::default(),
             waiting: Arc::default(),
             contended: AtomicBool::new(false),
@@ -50,11 +54,10 @@ impl CteSpool {
     /// How its rows are computed. Only the first time: partitions of a plan are executed one by
     /// one.
     pub(super) fn fill_from(&self, plan: &Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) {
-        let mut producer = lock(&self.producer);
-        if matches!(*producer, Producer::Unknown) {
-            *producer = Producer::Planned(Arc::clone(plan), Arc::clone(context));
+        self.query.get_or_init(|| {
             lock(&self.kept).begin(&self.name, plan, context);
-        }
+            (Arc::clone(plan), Arc::clone(context))
+        });
     }
 
     /// Its rows from the first one on, as batches of a schema.
@@ -76,11 +79,13 @@ impl CteSpool {
             true => Poll::Ready(()),
             false => {
                 let waker = Waker::from(Arc::clone(&self.waiting));
-                let polled = producer.poll_next(&mut Context::from_waker(&waker));
+                let polled = producer.poll_next(self.query.get(), &mut Context::from_waker(&waker));
                 polled.map(|batch| lock(&self.kept).add(batch))
             }
         };
         drop(producer);
+        // In one order for all: either the lock is seen as given back, or this as set.
+        fence(Ordering::SeqCst);
         // A reader that found it locked meanwhile may be the only one that is polled again.
         if self.contended.swap(false, Ordering::SeqCst) || polled.is_ready() {
             self.waiting.wake_all();
@@ -97,6 +102,7 @@ impl CteSpool {
         };
         try_lock().or_else(|| {
             self.contended.store(true, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
             // It may have been given back before that was noted.
             try_lock()
         })
@@ -115,16 +121,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The query, from which rows come in order.
 enum Producer {
-    Unknown,
-    Planned(Arc<dyn ExecutionPlan>, Arc<TaskContext>),
+    Planned,
     Running(SendableRecordBatchStream),
     Ended,
 }
 
 impl Producer {
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<RecordBatch>>> {
-        if let Self::Planned(plan, task) = self {
-            match execute_stream(Arc::clone(plan), Arc::clone(task)) {
+    fn poll_next(
+        &mut self,
+        query: Option<&(Arc<dyn ExecutionPlan>, Arc<TaskContext>)>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<RecordBatch>>> {
+        if matches!(self, Self::Planned) {
+            let rows = match query {
+                Some((plan, task)) => execute_stream(Arc::clone(plan), Arc::clone(task)),
+                None => internal_err!("a WITH query is read before it is started"),
+            };
+            match rows {
                 Ok(rows) => *self = Self::Running(rows),
                 Err(error) => {
                     *self = Self::Ended;
@@ -134,8 +147,7 @@ impl Producer {
         }
         let batch = match self {
             Self::Running(rows) => ready!(rows.as_mut().poll_next(context)),
-            Self::Ended => None,
-            Self::Unknown | Self::Planned(..) => Some(internal_err!("a WITH query is read before it is started")),
+            Self::Planned | Self::Ended => None,
         };
         if !matches!(batch, Some(Ok(_))) {
             *self = Self::Ended;
@@ -363,6 +375,8 @@ impl RecordBatchStream for CteReader {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use arrow::array::{AsArray, Int64Array};
     use arrow::datatypes::{DataType, Field, Int64Type, Schema};
     use datafusion::datasource::memory::MemorySourceConfig;
@@ -427,6 +441,25 @@ mod tests {
         let few: Vec<_> = spool.reader(one, Some(vec![1]), Some(1_500)).try_collect().await.expect("rows");
         assert_eq!(numbers(&few), (0..1_500).collect::<Vec<_>>());
         assert_eq!(lock(&spool.kept).batches, 2);
+    }
+
+    /// A plan of several partitions starts its queries once for each, while others read.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn who_starts_a_query_again_keeps_no_reader_waiting() {
+        for _ in 0..2_000 {
+            let (spool, schema) = spool(64 << 20).expect("a spool");
+            let (plan, context) = spool.query.get().cloned().expect("started");
+            let reader = spool.reader(schema, None, Some(1));
+            let reads = tokio::spawn(reader.try_collect::<Vec<_>>());
+            let starts = tokio::task::spawn_blocking(move || {
+                for _ in 0..100 {
+                    spool.fill_from(&plan, &context);
+                }
+            });
+            let rows = tokio::time::timeout(Duration::from_secs(20), reads).await.expect("it is woken");
+            assert_eq!(numbers(&rows.expect("no panic").expect("rows")), [0]);
+            starts.await.expect("no panic");
+        }
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

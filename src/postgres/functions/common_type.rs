@@ -33,13 +33,10 @@ pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option
             None => return Err((common, kind)),
         };
     }
-    if common == Kind::Array && unknown.contains(&true) {
-        let mut arrays = types.iter().zip(unknown).filter(|(data_type, unknown)| !**unknown && !data_type.is_null());
-        let first = arrays.next().map(|(data_type, _)| data_type);
-        let are_alike = arrays.all(|(data_type, _)| Some(data_type) == first);
-        return Ok(first.filter(|_| are_alike).cloned());
-    }
     let all_same = types.windows(2).all(|pair| pair[0] == pair[1]);
+    if common == Kind::Array && !all_same {
+        return common_array(types, unknown);
+    }
     if all_same || matches!(common, Kind::Null | Kind::Other | Kind::Array) {
         return Ok(None);
     }
@@ -56,6 +53,23 @@ pub(super) fn common_type(types: &[DataType], unknown: &[bool]) -> Result<Option
     }
     let precision = (whole + i16::from(scale)).clamp(1, i16::from(NUMERIC_DIGITS_MAX)) as u8;
     Ok(Some(DataType::Decimal128(precision, scale)))
+}
+
+/// The array of the one type that the items of all arrays are brought to.
+fn common_array(types: &[DataType], unknown: &[bool]) -> Result<Option<DataType>, (Kind, Kind)> {
+    let mut items = Vec::new();
+    for (data_type, unknown) in types.iter().zip(unknown) {
+        match data_type {
+            _ if *unknown => {}
+            DataType::List(item) => items.push(item.data_type().clone()),
+            DataType::Null => {}
+            _ => return Ok(None),
+        }
+    }
+    let Some(first) = items.first().cloned() else { return Ok(None) };
+    let common = common_type(&items, &vec![false; items.len()])?;
+    let are_alike = items.iter().all(|item| *item == first);
+    Ok(common.or(are_alike.then_some(first)).map(|item| DataType::new_list(item, true)))
 }
 
 /// Whether there are literals in quotes and NULLs, and nothing else: together they are texts.

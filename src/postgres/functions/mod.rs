@@ -60,6 +60,7 @@ mod min_max;
 mod now;
 mod null_if;
 mod number_pattern;
+mod numeric_like;
 mod ordered_set;
 mod overlaps;
 mod percentile;

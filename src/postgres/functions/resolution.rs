@@ -12,7 +12,6 @@ use super::arithmetic;
 use super::array_literal;
 use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, are_untyped, common_type, literal, unmatched};
-use super::decimal::Decimal;
 use super::deferred;
 use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
@@ -20,6 +19,7 @@ use super::json;
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::like_texts;
+use super::numeric_like::{numeric_like, numerics_like};
 use super::regular_expressions;
 use super::scalar::{MAKE_ARRAY, Scalar, type_of};
 use super::stored_types;
@@ -512,6 +512,9 @@ impl Resolver<'_> {
             let wanted = numeric_like(&expr, &from);
             return self.to(expr, &from, &wanted);
         }
+        if let Some(wanted) = numerics_like(&expr, &from, field) {
+            return self.to(expr, &from, &wanted);
+        }
         let plain = named.is_none() && !field.metadata().contains_key(TYPE_LENGTH);
         if plain && from == *field.data_type() {
             return Ok(if self.is_char(&expr) { as_plain_text(expr, field) } else { expr });
@@ -621,20 +624,4 @@ fn is_float_literal(expr: &Expr) -> bool {
 pub(crate) fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
-}
-
-/// The numeric that `::numeric` makes of a value.
-fn numeric_like(expr: &Expr, from: &DataType) -> DataType {
-    if let Some((precision, scale)) = decimal_of(from) {
-        return DataType::Decimal128(precision, scale);
-    }
-    let text = match expr {
-        Expr::Literal(ScalarValue::Float64(Some(value)), _) => Some(cast::float8_digits(*value)),
-        Expr::Literal(ScalarValue::Float32(Some(value)), _) => Some(value.to_string()),
-        other => unknown_text(other).map(str::to_owned),
-    };
-    match text.and_then(|text| Decimal::parse(&text)) {
-        Some(decimal) => DataType::Decimal128(decimal.precision(), decimal.scale()),
-        None => DataType::Decimal128(NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT),
-    }
 }
