@@ -318,7 +318,7 @@ fn array_literal(expr: &Expr, list: &Field) -> Result<Option<Expr>> {
     // What DataFusion cannot read, or reads otherwise, is cast as a whole, where the zone is known.
     let in_words = item.data_type().is_temporal()
         || item.data_type().is_binary()
-        || matches!(item.data_type(), DataType::FixedSizeBinary(_));
+        || matches!(item.data_type(), DataType::FixedSizeBinary(_) | DataType::Decimal128(..) | DataType::LargeUtf8);
     if in_words && !is_vector(list) {
         return Ok(Some(Expr::Cast(Cast::new_from_field(Box::new(expr.clone()), Arc::new(list.clone())))));
     }

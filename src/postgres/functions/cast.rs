@@ -586,6 +586,23 @@ pub fn typed_constant(value: ScalarValue) -> Expr {
     }
 }
 
+/// Elements of arrays may have a type of PostgreSQL's, which their values do not tell.
+pub(super) fn with_elements_of(value: ColumnarValue, wanted: &DataType) -> Result<ColumnarValue> {
+    let DataType::List(element) = wanted else { return Ok(value) };
+    let typed = |list: &ListArray| {
+        let (_, offsets, values, nulls) = list.clone().into_parts();
+        Ok::<_, DataFusionError>(Arc::new(ListArray::try_new(Arc::clone(element), offsets, values, nulls)?))
+    };
+    Ok(match value {
+        ColumnarValue::Scalar(ScalarValue::List(list)) => ColumnarValue::Scalar(ScalarValue::List(typed(&list)?)),
+        ColumnarValue::Array(array) => match array.as_list_opt::<i32>() {
+            Some(list) => ColumnarValue::Array(typed(list)?),
+            None => ColumnarValue::Array(array),
+        },
+        value => value,
+    })
+}
+
 /// The cast to one type, as a function.
 #[derive(Debug)]
 pub(crate) struct PostgresCast {
@@ -666,19 +683,6 @@ impl ScalarUDFImpl for PostgresCast {
             [ColumnarValue::Array(array)] => ColumnarValue::Array(cast_to_field(array, &self.target, &zone)?),
             _ => return fail(SqlState::UNDEFINED_FUNCTION, "a cast takes one value"),
         };
-        // Elements of arrays may have a type of PostgreSQL's, which is not in their values.
-        let DataType::List(element) = args.return_field.data_type() else { return Ok(value) };
-        let typed = |list: &ListArray| {
-            let (_, offsets, values, nulls) = list.clone().into_parts();
-            Ok::<_, DataFusionError>(Arc::new(ListArray::try_new(Arc::clone(element), offsets, values, nulls)?))
-        };
-        Ok(match value {
-            ColumnarValue::Scalar(ScalarValue::List(list)) => ColumnarValue::Scalar(ScalarValue::List(typed(&list)?)),
-            ColumnarValue::Array(array) => match array.as_list_opt::<i32>() {
-                Some(list) => ColumnarValue::Array(typed(list)?),
-                None => ColumnarValue::Array(array),
-            },
-            value => value,
-        })
+        with_elements_of(value, args.return_field.data_type())
     }
 }

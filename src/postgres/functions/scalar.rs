@@ -425,7 +425,8 @@ pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Res
     }
     let array = over(0, rows)?;
     if constant {
-        return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?));
+        let value = ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?);
+        return cast::with_elements_of(value, args.return_field.data_type());
     }
     Ok(ColumnarValue::Array(array))
 }
