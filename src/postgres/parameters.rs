@@ -1,6 +1,8 @@
 //! `$1`, `$2` and so on: their types before, and their values when a statement runs.
 
-use std::collections::HashMap;
+mod contexts;
+
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -46,17 +48,24 @@ pub async fn plan(
         return Ok((planned(state, query).await?, Vec::new()));
     }
     let declared = |at: usize| declared.get(at).copied().flatten();
+    contexts::type_in_contexts(&mut query, |number| number > 0 && declared(number - 1).is_none());
     let mut inferred = HashMap::new();
     let mut untyped_plan = None;
     if (0..count).any(|at| declared(at).is_none()) {
         // Where a parameter alone decides the type of an expression, this fails, and the types are
         // tried below.
-        if let Ok(plan) = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await {
+        let mut plan = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await;
+        let mut rest = query.clone();
+        let is_whole = plan.is_ok() || !contexts::without_sums(&mut rest);
+        if !is_whole {
+            plan = state.statement_to_plan(ParsedStatement::Statement(Box::new(rest))).await;
+        }
+        if let Ok(plan) = plan {
             let plan = with_ctes(plan)?;
             let are_alike;
             (inferred, are_alike) = parameter_fields(&plan)?;
             infer_more(&plan, &mut inferred)?;
-            untyped_plan = are_alike.then_some(plan);
+            untyped_plan = (are_alike && is_whole).then_some(plan);
         }
     }
     let inferred = |at: usize| inferred.get(&format!("${}", at + 1))?.as_deref().and_then(known_type);
@@ -186,12 +195,18 @@ fn is_comparison(operator: Operator) -> bool {
     matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
+fn is_arithmetic(operator: Operator) -> bool {
+    use Operator::{Divide, Minus, Modulo, Multiply, Plus};
+    matches!(operator, Plus | Minus | Multiply | Divide | Modulo)
+}
+
 /// What DataFusion does not infer: `$1::int2` is of that type, in `x = ANY ($1)` the parameter is
 /// an array of what x is, and in `coalesce($1, x)`, CASE and VALUES it is what the others are.
 fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
     // Parameters that are items of VALUES, which the planner casts to what it takes for their type,
     // and those with a cast before.
     let mut items: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     plan.apply_with_subqueries(|node| {
         let schema = merge_schema(&node.inputs());
         if let LogicalPlan::Union(union) = node {
@@ -206,7 +221,7 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
         node.apply_expressions(|expr| {
             expr.apply(|expr| {
                 match expr {
-                    Expr::ScalarFunction(call) if is_of_one_type(call.func.name()) => {
+                    Expr::ScalarFunction(call) if is_of_one_type(call.func.name()) || call.func.name() == "mod" => {
                         infer_alike(&call.args.iter().collect::<Vec<_>>(), &schema, inferred);
                     }
                     Expr::ScalarFunction(call) if call.func.name() == GENERATE_SERIES => {
@@ -221,6 +236,26 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
                             let compared: Vec<&Expr> = std::iter::once(compared.as_ref()).chain(whens).collect();
                             infer_alike(&compared, &schema, inferred);
                         }
+                    }
+                    // Beside a literal the planner takes it for an int8.
+                    Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) || is_arithmetic(*op) => {
+                        for (operand, other) in [(left, right), (right, left)] {
+                            if let (Expr::Placeholder(placeholder), Expr::Literal(ScalarValue::Int64(Some(number)), _)) =
+                                (operand.as_ref(), other.as_ref())
+                                && i32::try_from(*number).is_ok()
+                                && seen.insert(placeholder.id.clone())
+                            {
+                                let int4 = Arc::new(Field::new("", ArrowType::Int32, true));
+                                inferred.insert(placeholder.id.clone(), Some(int4));
+                            }
+                        }
+                    }
+                    Expr::Placeholder(placeholder) => {
+                        seen.insert(placeholder.id.clone());
+                    }
+                    Expr::Between(between) => {
+                        let compared = [between.expr.as_ref(), between.low.as_ref(), between.high.as_ref()];
+                        infer_alike(&compared, &schema, inferred);
                     }
                     Expr::InList(list) => {
                         let compared: Vec<&Expr> = std::iter::once(list.expr.as_ref()).chain(&list.list).collect();

@@ -1,0 +1,60 @@
+//! The digits of `::numeric`, which names none: those of the value that it is given.
+
+use arrow::datatypes::{DataType, Field};
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::Expr;
+
+use super::cast;
+use super::decimal::Decimal;
+use super::kind::{NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
+use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT};
+use crate::types::{POSTGRES_TYPE, SqlValue, TextStyle, parse_text, type_by_name};
+
+/// The numeric that `::numeric` makes of a value.
+pub(super) fn numeric_like(expr: &Expr, from: &DataType) -> DataType {
+    let text = match expr {
+        Expr::Literal(ScalarValue::Float64(Some(value)), _) => Some(cast::float8_digits(*value)),
+        Expr::Literal(ScalarValue::Float32(Some(value)), _) => Some(value.to_string()),
+        other => unknown_text(other).map(str::to_owned),
+    };
+    let decimal = text.and_then(|text| Decimal::parse(&text));
+    let digits = decimal_of(from).or_else(|| decimal.map(|decimal| (decimal.precision(), decimal.scale())));
+    of_digits(digits)
+}
+
+/// The array that `::numeric[]` makes of one, or of a literal in quotes; None if `field` is another
+/// type.
+pub(super) fn numerics_like(expr: &Expr, from: &DataType, field: &Field) -> Option<DataType> {
+    let DataType::List(item) = field.data_type() else { return None };
+    if item.metadata().get(POSTGRES_TYPE).is_none_or(|name| name != ANY_NUMERIC) {
+        return None;
+    }
+    let digits = match (from, unknown_text(expr)) {
+        (DataType::List(item), _) => decimal_of(item.data_type()),
+        (_, Some(text)) => digits_of_items(text),
+        _ => None,
+    };
+    Some(DataType::new_list(of_digits(digits), true))
+}
+
+fn of_digits(digits: Option<(u8, i8)>) -> DataType {
+    let (precision, scale) = digits.unwrap_or((NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT));
+    DataType::Decimal128(precision, scale)
+}
+
+/// As many as the longest of the items has before its point, and behind it.
+fn digits_of_items(text: &str) -> Option<(u8, i8)> {
+    // What is no array, or none of numbers, is an error once it is cast.
+    let SqlValue::Array(items) = parse_text(type_by_name("_text")?, text, &TextStyle::default()).ok()? else {
+        return None;
+    };
+    let (mut whole, mut scale) = (1_u8, 0_i8);
+    for item in items {
+        let SqlValue::Text(item) = item else { continue };
+        let decimal = Decimal::parse(&item)?;
+        scale = scale.max(decimal.scale());
+        whole = whole.max(decimal.precision().saturating_sub(decimal.scale().unsigned_abs()));
+    }
+    let precision = whole.checked_add(scale.unsigned_abs())?;
+    (precision <= NUMERIC_DIGITS_MAX).then_some((precision, scale))
+}

@@ -1,0 +1,225 @@
+//! Parameters whose place says what they are, whatever stands beside them: conditions, and
+//! arguments that have one type in all of PostgreSQL's functions of a name, or a preferred one.
+//!
+//! A cast is written around them: the planner would fail at most of these places, where it knows no
+//! type.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    self, AccessExpr, BinaryOperator, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query,
+    SetExpr, Subscript, UnaryOperator, Value, VisitorMut,
+};
+
+use super::data_type;
+use crate::syntax::{visit_expressions_mut, visit_mut};
+use crate::types::type_by_name;
+
+/// Casts the parameters whose type `is_open`, by their numbers.
+pub(super) fn type_in_contexts(query: &mut ast::Statement, is_open: impl Fn(usize) -> bool) {
+    // It never breaks.
+    let _walked = visit_mut(query, &mut Contexts { is_open });
+}
+
+/// Puts NULL in the place of sums and differences that parameters are part of, which the planner
+/// takes for what stands beside them. Whether there were any.
+pub(super) fn without_sums(query: &mut ast::Statement) -> bool {
+    let mut are_there = false;
+    let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
+        if let Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } = expr
+            && (placeholder(left).is_some() || placeholder(right).is_some())
+        {
+            *expr = Expr::value(Value::Null);
+            are_there = true;
+        }
+        ControlFlow::Continue(())
+    });
+    are_there
+}
+
+struct Contexts<F> {
+    is_open: F,
+}
+
+impl<F: Fn(usize) -> bool> Contexts<F> {
+    fn cast(&self, expr: &mut Expr, type_name: &str) {
+        let mut inner = expr;
+        while let Expr::Nested(nested) = inner {
+            inner = nested;
+        }
+        if placeholder(inner).is_some_and(&self.is_open)
+            && let Some(data_type) = type_by_name(type_name).map(data_type)
+        {
+            let expr = Box::new(std::mem::replace(inner, Expr::value(Value::Null)));
+            *inner = Expr::Cast { kind: CastKind::DoubleColon, expr, data_type, array: false, format: None };
+        }
+    }
+
+    fn condition(&self, condition: &mut Expr) {
+        self.cast(condition, "bool");
+    }
+
+    fn function(&self, function: &mut ast::Function) {
+        if let Some(filter) = &mut function.filter {
+            self.condition(filter);
+        }
+        let Some(name) = function.name.0.last().and_then(|part| part.as_ident()) else { return };
+        let FunctionArguments::List(list) = &mut function.args else { return };
+        let count = list.args.len();
+        for (place, argument) in list.args.iter_mut().enumerate() {
+            if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument
+                && let Some(type_name) = argument_type(&name.value, place, count)
+            {
+                self.cast(expr, type_name);
+            }
+        }
+    }
+}
+
+impl<F: Fn(usize) -> bool> VisitorMut for Contexts<F> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let mut operations = vec![query.body.as_mut()];
+        while let Some(operation) = operations.pop() {
+            match operation {
+                SetExpr::SetOperation { left, right, .. } => operations.extend([left.as_mut(), right.as_mut()]),
+                SetExpr::Select(select) => {
+                    select
+                        .selection
+                        .iter_mut()
+                        .chain(&mut select.having)
+                        .for_each(|condition| self.condition(condition));
+                }
+                _ => {}
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(function) => self.function(function),
+            Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+                self.condition(left);
+                self.condition(right);
+            }
+            Expr::UnaryOp { op: UnaryOperator::Not, expr }
+            | Expr::IsTrue(expr)
+            | Expr::IsNotTrue(expr)
+            | Expr::IsFalse(expr)
+            | Expr::IsNotFalse(expr) => self.condition(expr),
+            Expr::Case { operand: None, conditions, .. } => {
+                conditions.iter_mut().for_each(|when| self.condition(&mut when.condition));
+            }
+            // An interval is multiplied and divided by numbers alone.
+            Expr::BinaryOp { left, op: BinaryOperator::Multiply | BinaryOperator::Divide, right } => {
+                if is_interval(left) {
+                    self.cast(right, "float8");
+                } else if is_interval(right) {
+                    self.cast(left, "float8");
+                }
+            }
+            Expr::Overlay { overlay_from, overlay_for, .. } => {
+                self.cast(overlay_from, "int4");
+                overlay_for.iter_mut().for_each(|length| self.cast(length, "int4"));
+            }
+            Expr::CompoundFieldAccess { access_chain, .. } => {
+                for access in access_chain {
+                    if let AccessExpr::Subscript(Subscript::Index { index }) = access {
+                        self.cast(index, "int4");
+                    }
+                }
+            }
+            Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => {
+                self.cast(expr, "float8");
+            }
+            Expr::Extract { expr, .. } => self.cast(expr, "timestamptz"),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// The number of a parameter.
+fn placeholder(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Placeholder(name) => name.strip_prefix('$')?.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_interval(expr: &Expr) -> bool {
+    match expr {
+        Expr::Interval(_) => true,
+        Expr::Nested(inner) => is_interval(inner),
+        Expr::TypedString(typed) => matches!(typed.data_type, DataType::Interval { .. }),
+        Expr::Cast { data_type: DataType::Interval { .. }, .. } => true,
+        Expr::Cast { data_type: DataType::Custom(name, _), .. } => name.to_string() == "interval",
+        _ => false,
+    }
+}
+
+/// The type of one of a function's arguments, which are so many.
+fn argument_type(function: &str, place: usize, count: usize) -> Option<&'static str> {
+    Some(match (function, place, count) {
+        ("left" | "right" | "repeat" | "lpad" | "rpad" | "trim_array", 1, _) => "int4",
+        ("split_part", 2, _) | ("overlay" | "substr" | "substring", 2, 3) | ("overlay", 3, _) => "int4",
+        ("round" | "trunc", 0 | 1, 2) => {
+            if place == 0 {
+                "numeric"
+            } else {
+                "int4"
+            }
+        }
+        ("get_byte" | "set_byte" | "get_bit" | "set_bit", 1 | 2, _) => "int4",
+        ("lag" | "lead" | "nth_value", 1, _) | ("width_bucket", 3, _) => "int4",
+        ("ntile" | "chr", 0, 1) | ("make_date", _, 3) => "int4",
+        ("make_time", 2, 3) | ("make_timestamp" | "make_timestamptz", 5, _) | ("make_interval", 6, _) => "float8",
+        ("make_timestamptz", 6, _) => "text",
+        ("make_time" | "make_timestamp" | "make_timestamptz" | "make_interval", ..) => "int4",
+        ("to_timestamp", 0, 1) | ("percentile_cont" | "percentile_disc", 0, 1) => "float8",
+        (
+            "abs" | "cbrt" | "ceil" | "ceiling" | "degrees" | "exp" | "floor" | "ln" | "log" | "log10" | "radians"
+            | "round" | "sign" | "sqrt" | "trunc" | "sin" | "cos" | "tan" | "asin" | "acos" | "atan" | "sinh" | "cosh"
+            | "tanh",
+            0,
+            1,
+        ) => "float8",
+        ("date_trunc" | "date_part", 1, _) | ("age", ..) => "timestamptz",
+        ("justify_days" | "justify_hours" | "justify_interval", ..) => "interval",
+        ("encode" | "convert_from" | "get_byte" | "get_bit" | "sha224" | "sha256" | "sha384" | "sha512", 0, _) => {
+            "bytea"
+        }
+        (name, 0, _) if OF_JSONB.contains(&name) => "jsonb",
+        (name, 0, _) if OF_JSON.contains(&name) => "json",
+        _ => return None,
+    })
+}
+
+const OF_JSONB: [&str; 10] = [
+    "jsonb_array_elements",
+    "jsonb_array_elements_text",
+    "jsonb_array_length",
+    "jsonb_each",
+    "jsonb_each_text",
+    "jsonb_extract_path",
+    "jsonb_extract_path_text",
+    "jsonb_object_keys",
+    "jsonb_pretty",
+    "jsonb_typeof",
+];
+const OF_JSON: [&str; 9] = [
+    "json_array_elements",
+    "json_array_elements_text",
+    "json_array_length",
+    "json_each",
+    "json_each_text",
+    "json_extract_path",
+    "json_extract_path_text",
+    "json_object_keys",
+    "json_typeof",
+];
