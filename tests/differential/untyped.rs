@@ -102,4 +102,30 @@ pub(crate) const WITH_PARAMETERS: &[(&str, &[&str])] = &[
     ("SELECT generate_series(1, $1) * 2", &["3"]),
     ("SELECT $1::timestamptz <= now(), $2::date = current_date", &["now", "today"]),
     ("SELECT 'abc' LIKE ANY ($1), 'abc' ~ ANY ($2)", &["{a%,b}", "{x,^a}"]),
+    // Their place says their type.
+    ("SELECT left('abc', $1), right('abc', $1), repeat('x', $1), lpad('a', $2, $3)", &["2", "4", "-"]),
+    ("SELECT split_part('a,b', $1, $2), round($3, 1), round($4)", &[",", "2", "1.25", "2.5"]),
+    ("SELECT make_date($1, $2, $3), to_timestamp($4), abs($5)", &["2024", "1", "2", "0", "-2"]),
+    ("SELECT overlay('abcdef' placing $1 from $2), (ARRAY['a', 'b'])[$3]", &["x", "2", "2"]),
+    ("SELECT 7 % $1, 7 / $1, $1 > 1, 1 + $1", &["2"]),
+    ("SELECT interval '1 day' * $1, $2 * interval '1 day'", &["2", "2.5"]),
+    ("SELECT mod(7, $1), $2 BETWEEN 1 AND 3", &["2", "1"]),
+    ("SELECT CASE WHEN $1 THEN 1 ELSE 2 END, NOT $2, $1 OR $2, $2 IS TRUE", &["t", "f"]),
+    ("SELECT count(*), count(*) FILTER (WHERE $1) FROM parts WHERE $2 AND small > 0", &["f", "t"]),
+    ("SELECT count(*) FROM parts WHERE small BETWEEN $1 AND $2", &["1", "5"]),
+    ("SELECT count(*) FROM parts WHERE small > $1 + 1 AND small + $2 > 4", &["1", "2"]),
+    (
+        "SELECT small, ntile($1) OVER (ORDER BY \"PartitionKey\", \"RowKey\") FROM parts ORDER BY \"PartitionKey\", \"RowKey\"",
+        &["3"],
+    ),
+    (
+        "SELECT lag(small, $1) OVER w, lead(small, $2, 7) OVER w FROM parts WINDOW w AS (ORDER BY \"PartitionKey\", \"RowKey\") ORDER BY \"PartitionKey\", \"RowKey\"",
+        &["1", "2"],
+    ),
+    (
+        "SELECT percentile_cont($1) WITHIN GROUP (ORDER BY small), percentile_disc($2) WITHIN GROUP (ORDER BY small) FROM parts",
+        &["0.5", "0.25"],
+    ),
+    ("SELECT count(*) FROM parts WHERE now() > $1 AND now() < $1 + interval '1000 years'", &["2024-01-01"]),
+    ("SELECT jsonb_array_length($1), width_bucket(3, 0, 10, $2)", &["[1, 2]", "5"]),
 ];
