@@ -3,6 +3,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -16,16 +18,20 @@ use rowkey_storage::{Catalog, Snapshot};
 const BYTES_MAX: u64 = 32 << 20;
 /// Longer texts are not sent twice.
 const TEXT_BYTES_MAX: usize = 64 << 10;
-/// A plan takes about this many bytes, and more for each byte of its text and each of its columns.
-const PLAN_BYTES: u64 = 8 << 10;
-const PLAN_BYTES_EACH: u64 = 32;
+/// About as many bytes as statements were measured to take, each with its syntax tree, its plan and
+/// its text.
+const STATEMENT_BYTES: u64 = 16 << 10;
+const TEXT_BYTES_EACH: u64 = 4;
 const COLUMN_BYTES: u64 = 512;
+const NODE_BYTES: u64 = 2 << 10;
+const EXPRESSION_BYTES: u64 = 640;
+const LITERAL_BYTES: u64 = 120;
 
 /// Statements with their plans: of the newest catalog, or of an older one, in which what they read
 /// may still be as it is now. They keep no files from being removed.
 #[derive(Debug)]
 pub(crate) struct PlanCache {
-    plans: Cache<Key, Arc<Prepared>, PlanWeight>,
+    plans: Cache<Key, Kept, PlanWeight>,
     newest: Mutex<Newest>,
 }
 
@@ -44,19 +50,25 @@ struct Newest {
     sequence: u64,
 }
 
+/// A statement, and how many bytes it takes.
+#[derive(Debug, Clone)]
+struct Kept {
+    prepared: Arc<Prepared>,
+    bytes: u64,
+}
+
 #[derive(Debug, Clone)]
 struct PlanWeight;
 
-impl Weighter<Key, Arc<Prepared>> for PlanWeight {
-    fn weight(&self, key: &Key, prepared: &Arc<Prepared>) -> u64 {
-        let columns = prepared.columns.as_ref().map_or(0, |columns| columns.len());
-        PLAN_BYTES + PLAN_BYTES_EACH * key.text.len() as u64 + COLUMN_BYTES * columns as u64
+impl Weighter<Key, Kept> for PlanWeight {
+    fn weight(&self, _: &Key, kept: &Kept) -> u64 {
+        kept.bytes
     }
 }
 
 impl PlanCache {
     pub(crate) fn new() -> Self {
-        let plans = Cache::with_weighter((BYTES_MAX / PLAN_BYTES) as usize, BYTES_MAX, PlanWeight);
+        let plans = Cache::with_weighter((BYTES_MAX / STATEMENT_BYTES) as usize, BYTES_MAX, PlanWeight);
         Self { plans, newest: Mutex::default() }
     }
 
@@ -71,7 +83,7 @@ impl PlanCache {
         if text.len() > TEXT_BYTES_MAX || !self.is_of_newest(snapshot) {
             return None;
         }
-        let prepared = self.plans.get(&key(text, types, planning))?;
+        let Kept { prepared, .. } = self.plans.get(&key(text, types, planning))?;
         // It may have been kept for the previous catalog, while that was replaced.
         let plan = prepared.plan.as_ref()?;
         plan.fits(snapshot, planning).then_some(prepared)
@@ -82,7 +94,12 @@ impl PlanCache {
         let Some(plan) = &prepared.plan else { return };
         let is_query = matches!(prepared.statement.request, Request::Query(_));
         if is_query && plan.lasts && text.len() <= TEXT_BYTES_MAX && self.has_newest(plan) {
-            self.plans.insert(key(text, types, &plan.planning), Arc::clone(prepared));
+            let columns = prepared.columns.as_ref().map_or(0, |columns| columns.len());
+            let beside = STATEMENT_BYTES + TEXT_BYTES_EACH * text.len() as u64 + COLUMN_BYTES * columns as u64;
+            // Of what cannot be walked there is no telling.
+            let Ok(bytes) = plan_bytes(&plan.plan) else { return };
+            let kept = Kept { prepared: Arc::clone(prepared), bytes: beside + bytes };
+            self.plans.insert(key(text, types, &plan.planning), kept);
         }
     }
 
@@ -113,4 +130,44 @@ impl PlanCache {
 fn key(text: &str, types: &[Option<&'static PostgresType>], planning: &PlanningSettings) -> Key {
     let types = types.iter().map(|ty| ty.map(|ty| ty.oid)).collect();
     Key { text: text.into(), types, planning: planning.clone() }
+}
+
+/// The bytes of a plan, with the trees that it was made of: a short text may stand for many
+/// expressions, and for large constants.
+fn plan_bytes(plan: &LogicalPlan) -> datafusion::common::Result<u64> {
+    let mut bytes = 0;
+    plan.apply_with_subqueries(|node| {
+        bytes += NODE_BYTES;
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                bytes += match expr {
+                    Expr::Literal(value, _) => LITERAL_BYTES + value.size() as u64,
+                    _ => EXPRESSION_BYTES,
+                };
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::logical_expr::{LogicalPlanBuilder, col, lit};
+
+    use super::*;
+
+    #[test]
+    fn plans_weigh_what_their_expressions_and_constants_do() {
+        let rows = || LogicalPlanBuilder::values(vec![vec![lit(1_i64)]]).expect("a row");
+        let bytes = |expr: Expr| {
+            let plan = rows().project([expr.alias("sum")]).and_then(LogicalPlanBuilder::build).expect("a plan");
+            plan_bytes(&plan).expect("walked")
+        };
+        let sum = |terms: usize| (1..terms).fold(col("column1"), |sum, _| sum + col("column1"));
+        let (one, hundred) = (bytes(sum(1)), bytes(sum(100)));
+        assert_eq!(hundred - one, 2 * 99 * EXPRESSION_BYTES);
+        assert!(bytes(lit("x".repeat(60_000))) > one + 59_000);
+        assert!(one > 2 * NODE_BYTES && one < STATEMENT_BYTES);
+    }
 }
