@@ -33,8 +33,7 @@ use rowkey_base::{Error, Result, SqlState};
 use crate::desugar::holds_subquery;
 use crate::error::from_datafusion;
 use crate::plan_size::{refuse_large, refuse_many_expressions, refuse_many_subqueries};
-use crate::syntax::{count, select_of};
-use crate::syntax::{visit, visit_expressions_mut};
+use crate::syntax::{count, number_of, plain_cast, select_of, visit, visit_expressions_mut};
 
 /// Plans a query and types its parameters: as declared, else by their context, else as text.
 pub async fn plan(
@@ -48,10 +47,10 @@ pub async fn plan(
         return Ok((planned(state, query).await?, Vec::new()));
     }
     let declared = |at: usize| declared.get(at).copied().flatten();
-    contexts::type_in_contexts(&mut query, |number| number > 0 && declared(number - 1).is_none());
     let mut inferred = HashMap::new();
     let mut untyped_plan = None;
     if (0..count).any(|at| declared(at).is_none()) {
+        contexts::type_in_contexts(&mut query, |number| number > 0 && declared(number - 1).is_none());
         // Where a parameter alone decides the type of an expression, this fails, and the types are
         // tried below.
         let mut plan = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await;
@@ -138,17 +137,8 @@ fn type_in_arrays(query: &mut ast::Statement, types: &[&'static PostgresType]) {
     let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
         if let ast::Expr::Array(array) = expr {
             return visit_expressions_mut(&mut array.elem, |item| {
-                let number = match item {
-                    ast::Expr::Value(value) => match &value.value {
-                        Value::Placeholder(name) => name.strip_prefix('$').and_then(|number| number.parse().ok()),
-                        _ => None,
-                    },
-                    _ => None,
-                };
-                if let Some(ty) = number.and_then(|number: usize| types.get(number.checked_sub(1)?)) {
-                    let inner = Box::new(std::mem::replace(item, ast::Expr::value(Value::Null)));
-                    let (kind, data_type) = (ast::CastKind::Cast, data_type(ty));
-                    *item = ast::Expr::Cast { kind, expr: inner, data_type, array: false, format: None };
+                if let Some(ty) = number_of(item).and_then(|number| types.get(number.checked_sub(1)?)) {
+                    *item = plain_cast(std::mem::replace(item, ast::Expr::value(Value::Null)), data_type(ty));
                 }
                 ControlFlow::Continue(())
             });
@@ -420,13 +410,7 @@ impl Visitor for Limits {
             None => (None, None),
         };
         let fetch = query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref());
-        for expr in [limit, offset, fetch].into_iter().flatten() {
-            if let ast::Expr::Value(value) = expr
-                && let Value::Placeholder(name) = &value.value
-            {
-                self.0.extend(name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok()));
-            }
-        }
+        self.0.extend([limit, offset, fetch].into_iter().flatten().filter_map(number_of));
         ControlFlow::Continue(())
     }
 }

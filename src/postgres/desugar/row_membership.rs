@@ -6,12 +6,12 @@
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select,
+    BinaryOperator, CaseWhen, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select,
     SelectItem, SetExpr, UnaryOperator, Value,
 };
 
 use super::ast::{binary, call, derived, last_word, null, number, quoted, select};
-use crate::syntax::plain_query;
+use crate::syntax::{plain_cast, plain_query};
 
 const MEMBERS: &str = "__members";
 
@@ -141,11 +141,5 @@ fn truth(value: bool) -> Expr {
 }
 
 fn unknown_truth() -> Expr {
-    Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(null()),
-        data_type: DataType::Boolean,
-        array: false,
-        format: None,
-    }
+    plain_cast(null(), DataType::Boolean)
 }

@@ -12,14 +12,16 @@ use crate::types::{POSTGRES_TYPE, SqlValue, TextStyle, parse_text, type_by_name}
 
 /// The numeric that `::numeric` makes of a value.
 pub(super) fn numeric_like(expr: &Expr, from: &DataType) -> DataType {
+    if let Some(digits) = decimal_of(from) {
+        return of_digits(Some(digits));
+    }
     let text = match expr {
         Expr::Literal(ScalarValue::Float64(Some(value)), _) => Some(cast::float8_digits(*value)),
         Expr::Literal(ScalarValue::Float32(Some(value)), _) => Some(value.to_string()),
         other => unknown_text(other).map(str::to_owned),
     };
     let decimal = text.and_then(|text| Decimal::parse(&text));
-    let digits = decimal_of(from).or_else(|| decimal.map(|decimal| (decimal.precision(), decimal.scale())));
-    of_digits(digits)
+    of_digits(decimal.map(|decimal| (decimal.precision(), decimal.scale())))
 }
 
 /// The array that `::numeric[]` makes of one, or of a literal in quotes; None if `field` is another

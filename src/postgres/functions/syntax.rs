@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CaseWhen, CastKind, DataType, DateTimeField, Expr, Function,
+    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CaseWhen, DataType, DateTimeField, Expr, Function,
     FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, Statement, Subscript,
     UnaryOperator, Value, ValueWithSpan, helpers::attached_token::AttachedToken,
 };
@@ -17,7 +17,7 @@ use super::like_items;
 use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
 use super::values_items;
-use crate::syntax::{plain_call, visit_expressions, visit_expressions_mut};
+use crate::syntax::{plain_call, plain_cast, visit_expressions, visit_expressions_mut};
 
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
 /// cast of the text.
@@ -179,7 +179,7 @@ fn rewritten(expr: Expr) -> Expr {
         ),
         // Of a double, whatever stands there.
         Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr } => {
-            call("sqrt", vec![cast_expr(*expr, DataType::DoublePrecision)])
+            call("sqrt", vec![plain_cast(*expr, DataType::DoublePrecision)])
         }
         Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr } => call("cbrt", vec![*expr]),
         Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } => call("abs", vec![*expr]),
@@ -234,17 +234,16 @@ fn without_parentheses(expr: Expr) -> Expr {
 /// A parameter where an array of texts is expected is one.
 fn texts(expr: Expr) -> Expr {
     match &expr {
-        Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }) => cast_expr(expr, text_array()),
+        Expr::Value(ValueWithSpan { value: Value::Placeholder(_), .. }) => plain_cast(expr, text_array()),
         _ => expr,
     }
 }
 
-/// A literal in quotes where an integer is expected is one.
-/// A number where it is written as a text, or is a parameter.
+/// A literal in quotes, or a parameter, is an integer where one is expected.
 fn integer_of_text(expr: Expr) -> Expr {
     let is_parameter = matches!(&expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)));
     match is_parameter || literal_text(&expr).is_some() {
-        true => cast_expr(expr, DataType::Integer(None)),
+        true => plain_cast(expr, DataType::Integer(None)),
         false => expr,
     }
 }
@@ -257,7 +256,7 @@ const LITERAL_ITEMS_MAX: usize = 1_000;
 fn items_of_array(mut items: Vec<Expr>) -> Vec<Expr> {
     if items.iter().all(|item| literal_text(item).is_some() || is_null(item)) {
         for item in items.iter_mut().filter(|item| !is_null(item)) {
-            *item = cast_expr(std::mem::replace(item, Expr::value(Value::Null)), DataType::Text);
+            *item = plain_cast(std::mem::replace(item, Expr::value(Value::Null)), DataType::Text);
         }
     }
     items
@@ -394,7 +393,7 @@ fn renamed(mut function: Function) -> Expr {
         Some("age") => return age_since(function),
         Some("gen_random_uuid") => {
             function.name = ObjectName::from(vec![Ident::new("uuid")]);
-            return cast_expr(Expr::Function(function), DataType::Uuid);
+            return plain_cast(Expr::Function(function), DataType::Uuid);
         }
         Some("make_interval") => return make_interval(function),
         Some("date") => return cast_of(function, DataType::Date),
@@ -426,7 +425,7 @@ fn type_parameters(name: &str, function: &mut Function) {
             _ => continue,
         };
         let parameter = std::mem::replace(expr, Expr::value(Value::Null));
-        *expr = cast_expr(parameter, data_type);
+        *expr = plain_cast(parameter, data_type);
     }
 }
 
@@ -587,20 +586,14 @@ fn moment_of_word(word: Option<&str>, data_type: &DataType) -> Option<Expr> {
         "yesterday" => nested(today, BinaryOperator::Minus, one()),
         _ => return None,
     };
-    Some(cast_expr(moment, data_type.clone()))
-}
-
-fn cast_expr(expr: Expr, data_type: DataType) -> Expr {
-    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
+    Some(plain_cast(moment, data_type.clone()))
 }
 
 /// A type's name as a function is a cast.
 fn cast_of(function: Function, data_type: DataType) -> Expr {
     let FunctionArguments::List(list) = &function.args else { return Expr::Function(function) };
     match list.args.as_slice() {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] => {
-            Expr::Cast { kind: CastKind::Cast, expr: Box::new(value.clone()), data_type, array: false, format: None }
-        }
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] => plain_cast(value.clone(), data_type),
         _ => Expr::Function(function),
     }
 }
@@ -663,11 +656,5 @@ fn interval_fields(first: &DateTimeField, last: Option<&DateTimeField>) -> Optio
 }
 
 fn cast_text(text: String, data_type: DataType) -> Expr {
-    Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(Expr::value(Value::SingleQuotedString(text))),
-        data_type,
-        array: false,
-        format: None,
-    }
+    plain_cast(Expr::value(Value::SingleQuotedString(text)), data_type)
 }

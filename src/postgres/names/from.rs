@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    CastKind, CteAsMaterialized, DataType, Expr, FunctionArg, Ident, ObjectName, Select, SelectItem, SetExpr,
-    TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value,
+    CteAsMaterialized, DataType, Expr, FunctionArg, Ident, ObjectName, Select, SelectItem, SetExpr, TableAlias,
+    TableAliasColumnDef, TableFactor, TableWithJoins, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -22,7 +22,7 @@ use super::with::renamed;
 use super::{Lookup, Relation};
 use crate::ctes::{MATERIALIZED, NOT_MATERIALIZED};
 use crate::functions::system::is_reserved;
-use crate::syntax::{call_of, plain_query, plain_select, visit_expressions};
+use crate::syntax::{call_of, plain_cast, plain_query, plain_select, visit_expressions};
 
 /// What WITH says of a query, for the planner.
 fn word_of(materialized: &CteAsMaterialized) -> &'static str {
@@ -318,13 +318,7 @@ impl Resolver<'_> {
         })?;
         let frame = self.called(alias, function, vec![function.to_owned()], ordinality, taken)?;
         let names = alias.iter().flat_map(|alias| &alias.columns).map(|column| column.name.clone());
-        let one = Expr::Cast {
-            kind: CastKind::Cast,
-            expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
-            data_type: DataType::BigInt(None),
-            array: false,
-            format: None,
-        };
+        let one = plain_cast(Expr::value(Value::Number("1".to_owned(), false)), DataType::BigInt(None));
         let items = [call, one].into_iter().zip(names);
         let items = items.map(|(expr, alias)| SelectItem::ExprWithAlias { expr, alias });
         Ok((plain_select(items.collect(), Vec::new()), frame))

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, SelectItem, SetExpr,
-    TableAlias, TableFactor, Value,
+    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, SelectItem, SetExpr, TableAlias,
+    TableFactor, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -12,7 +12,7 @@ use super::column::{Output, fold, quoted};
 use super::error::{NameError, Result, SqlState};
 use super::placement::Clause;
 use super::scope::{Frame, Resolver, Source, lateral};
-use crate::syntax::{call_of, plain_query, plain_select};
+use crate::syntax::{call_of, plain_cast, plain_query, plain_select};
 
 const RECORDS: [&str; 4] = ["json_to_record", "jsonb_to_record", "json_to_recordset", "jsonb_to_recordset"];
 
@@ -99,12 +99,12 @@ fn field(row: &Expr, name: &str, data_type: DataType, function: &str) -> Result<
     let taken = |op: BinaryOperator, data_type: DataType| {
         let key = Expr::value(Value::SingleQuotedString(name.to_owned()));
         let part = Expr::BinaryOp { left: Box::new(row.clone()), op, right: Box::new(key) };
-        cast(Expr::Nested(Box::new(part)), data_type)
+        plain_cast(Expr::Nested(Box::new(part)), data_type)
     };
     if data_type != DataType::JSONB {
         return Ok(taken(BinaryOperator::LongArrow, data_type));
     }
-    let null = cast(Expr::value(Value::SingleQuotedString("null".to_owned())), DataType::JSONB);
+    let null = plain_cast(Expr::value(Value::SingleQuotedString("null".to_owned())), DataType::JSONB);
     let args =
         [taken(BinaryOperator::Arrow, data_type), null].map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)));
     Ok(call_of(ObjectName::from(vec![Ident::new("nullif")]), args.into(), Vec::new()))
@@ -113,8 +113,4 @@ fn field(row: &Expr, name: &str, data_type: DataType, function: &str) -> Result<
 fn called(function: &str, document: Expr) -> Expr {
     let args = vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(document))];
     call_of(ObjectName::from(vec![Ident::new(function)]), args, Vec::new())
-}
-
-fn cast(expr: Expr, data_type: DataType) -> Expr {
-    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
 }

@@ -7,12 +7,12 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    self, AccessExpr, BinaryOperator, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query,
-    SetExpr, Subscript, UnaryOperator, Value, VisitorMut,
+    self, AccessExpr, BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Select,
+    Subscript, UnaryOperator, Value, VisitorMut,
 };
 
 use super::data_type;
-use crate::syntax::{visit_expressions_mut, visit_mut};
+use crate::syntax::{number_of, plain_cast, visit_expressions_mut, visit_mut};
 use crate::types::type_by_name;
 
 /// Casts the parameters whose type `is_open`, by their numbers.
@@ -27,7 +27,7 @@ pub(super) fn without_sums(query: &mut ast::Statement) -> bool {
     let mut are_there = false;
     let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
         if let Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } = expr
-            && (placeholder(left).is_some() || placeholder(right).is_some())
+            && (number_of(left).is_some() || number_of(right).is_some())
         {
             *expr = Expr::value(Value::Null);
             are_there = true;
@@ -47,11 +47,10 @@ impl<F: Fn(usize) -> bool> Contexts<F> {
         while let Expr::Nested(nested) = inner {
             inner = nested;
         }
-        if placeholder(inner).is_some_and(&self.is_open)
+        if number_of(inner).is_some_and(&self.is_open)
             && let Some(data_type) = type_by_name(type_name).map(data_type)
         {
-            let expr = Box::new(std::mem::replace(inner, Expr::value(Value::Null)));
-            *inner = Expr::Cast { kind: CastKind::DoubleColon, expr, data_type, array: false, format: None };
+            *inner = plain_cast(std::mem::replace(inner, Expr::value(Value::Null)), data_type);
         }
     }
 
@@ -79,21 +78,8 @@ impl<F: Fn(usize) -> bool> Contexts<F> {
 impl<F: Fn(usize) -> bool> VisitorMut for Contexts<F> {
     type Break = ();
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let mut operations = vec![query.body.as_mut()];
-        while let Some(operation) = operations.pop() {
-            match operation {
-                SetExpr::SetOperation { left, right, .. } => operations.extend([left.as_mut(), right.as_mut()]),
-                SetExpr::Select(select) => {
-                    select
-                        .selection
-                        .iter_mut()
-                        .chain(&mut select.having)
-                        .for_each(|condition| self.condition(condition));
-                }
-                _ => {}
-            }
-        }
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        select.selection.iter_mut().chain(&mut select.having).for_each(|condition| self.condition(condition));
         ControlFlow::Continue(())
     }
 
@@ -131,24 +117,10 @@ impl<F: Fn(usize) -> bool> VisitorMut for Contexts<F> {
                     }
                 }
             }
-            Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => {
-                self.cast(expr, "float8");
-            }
-            Expr::Extract { expr, .. } => self.cast(expr, "timestamptz"),
+            Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => self.cast(expr, "float8"),
             _ => {}
         }
         ControlFlow::Continue(())
-    }
-}
-
-/// The number of a parameter.
-fn placeholder(expr: &Expr) -> Option<usize> {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::Placeholder(name) => name.strip_prefix('$')?.parse().ok(),
-            _ => None,
-        },
-        _ => None,
     }
 }
 
@@ -168,13 +140,8 @@ fn argument_type(function: &str, place: usize, count: usize) -> Option<&'static 
     Some(match (function, place, count) {
         ("left" | "right" | "repeat" | "lpad" | "rpad" | "trim_array", 1, _) => "int4",
         ("split_part", 2, _) | ("overlay" | "substr" | "substring", 2, 3) | ("overlay", 3, _) => "int4",
-        ("round" | "trunc", 0 | 1, 2) => {
-            if place == 0 {
-                "numeric"
-            } else {
-                "int4"
-            }
-        }
+        ("round" | "trunc", 0, 2) => "numeric",
+        ("round" | "trunc", 1, 2) => "int4",
         ("get_byte" | "set_byte" | "get_bit" | "set_bit", 1 | 2, _) => "int4",
         ("lag" | "lead" | "nth_value", 1, _) | ("width_bucket", 3, _) => "int4",
         ("ntile" | "chr", 0, 1) | ("make_date", _, 3) => "int4",
@@ -189,37 +156,11 @@ fn argument_type(function: &str, place: usize, count: usize) -> Option<&'static 
             0,
             1,
         ) => "float8",
-        ("date_trunc" | "date_part", 1, _) | ("age", ..) => "timestamptz",
+        ("age", _, 2) => "timestamptz",
         ("justify_days" | "justify_hours" | "justify_interval", ..) => "interval",
         ("encode" | "convert_from" | "get_byte" | "get_bit" | "sha224" | "sha256" | "sha384" | "sha512", 0, _) => {
             "bytea"
         }
-        (name, 0, _) if OF_JSONB.contains(&name) => "jsonb",
-        (name, 0, _) if OF_JSON.contains(&name) => "json",
         _ => return None,
     })
 }
-
-const OF_JSONB: [&str; 10] = [
-    "jsonb_array_elements",
-    "jsonb_array_elements_text",
-    "jsonb_array_length",
-    "jsonb_each",
-    "jsonb_each_text",
-    "jsonb_extract_path",
-    "jsonb_extract_path_text",
-    "jsonb_object_keys",
-    "jsonb_pretty",
-    "jsonb_typeof",
-];
-const OF_JSON: [&str; 9] = [
-    "json_array_elements",
-    "json_array_elements_text",
-    "json_array_length",
-    "json_each",
-    "json_each_text",
-    "json_extract_path",
-    "json_extract_path_text",
-    "json_object_keys",
-    "json_typeof",
-];

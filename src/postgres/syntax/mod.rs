@@ -21,9 +21,10 @@ pub use locate::located;
 pub use merge_actions::is_nothing;
 pub use parameterize::{Literal, Parameterized};
 pub use parse::{analyzes_write, is_parsed_quickly, only, parse, parse_all, refused, select_of, split};
+pub(crate) use placeholders::number_of;
 pub use placeholders::{count, used, used_in};
 pub use plain::plain_table;
-pub(crate) use plain::{call_of, plain_call, plain_function, plain_query, plain_select};
+pub(crate) use plain::{call_of, plain_call, plain_cast, plain_function, plain_query, plain_select};
 pub use row_locks::RowLocks;
 pub use source::Source;
 pub use statement::{

@@ -41,3 +41,14 @@ pub fn used_in<V: Visit>(query: &V) -> Result<BTreeSet<usize>> {
         }
     }
 }
+
+/// The number of the parameter that an expression is.
+pub(crate) fn number_of(expr: &ast::Expr) -> Option<usize> {
+    match expr {
+        ast::Expr::Value(value) => match &value.value {
+            Value::Placeholder(name) => name.strip_prefix('$')?.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}

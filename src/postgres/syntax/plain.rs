@@ -2,9 +2,9 @@
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList, FunctionArguments,
-    GroupByExpr, ObjectName, Query, Select, SelectFlavor, SelectItem, SetExpr, TableAlias, TableFactor,
-    TableFunctionArgs, TableWithJoins,
+    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
+    FunctionArguments, GroupByExpr, ObjectName, Query, Select, SelectFlavor, SelectItem, SetExpr, TableAlias,
+    TableFactor, TableFunctionArgs, TableWithJoins,
 };
 
 /// `SELECT projection FROM from`.
@@ -51,6 +51,11 @@ pub(crate) fn plain_query(body: SetExpr) -> Query {
         format_clause: None,
         pipe_operators: Vec::new(),
     }
+}
+
+/// `CAST(expr AS data_type)`.
+pub(crate) fn plain_cast(expr: Expr, data_type: DataType) -> Expr {
+    Expr::Cast { kind: CastKind::Cast, expr: Box::new(expr), data_type, array: false, format: None }
 }
 
 /// An item of FROM: a relation, or a function if there are arguments.
