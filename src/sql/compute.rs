@@ -6,6 +6,7 @@
 //! over a channel.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use thread_priority::{ThreadPriority, ThreadPriorityValue, set_current_thread_priority};
@@ -110,10 +111,28 @@ impl Disposer for ComputeRuntime {
 
 impl Drop for ComputeRuntime {
     fn drop(&mut self) {
-        // An engine may be dropped where blocking is not allowed.
         if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+            end_apart(runtime);
         }
+    }
+}
+
+/// Ends a runtime on a thread of its own: an engine may be dropped where blocking is not allowed.
+///
+/// There its threads are joined. `shutdown_background` detaches them while they end, and glibc reads
+/// the descriptor of a thread that it detaches after that may be gone: it lies on the thread's
+/// stack, which is unmapped at once where it is as large as these
+/// (<https://sourceware.org/bugzilla/show_bug.cgi?id=19951>).
+fn end_apart(runtime: Runtime) {
+    let ending = Arc::new(Mutex::new(Some(runtime)));
+    let taken = |ending: &Mutex<Option<Runtime>>| ending.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let apart = Arc::clone(&ending);
+    let begun = std::thread::Builder::new().name("compute-end".to_owned()).spawn(move || drop(taken(&apart)));
+    // Where the system gives the process no more threads.
+    if begun.is_err()
+        && let Some(runtime) = taken(&ending)
+    {
+        runtime.shutdown_background();
     }
 }
 
@@ -138,8 +157,6 @@ pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use tokio::sync::oneshot;
 
     use super::*;
@@ -157,6 +174,27 @@ mod tests {
         assert_eq!(failed.sqlstate(), SqlState::INTERNAL_ERROR);
         assert!(failed.to_string().contains("a defect"), "{failed}");
         assert_eq!(block_on(compute.run(&signals, async { Ok(1) })).expect("goes on"), 1);
+    }
+
+    #[test]
+    fn a_runtime_is_dropped_where_blocking_is_not_allowed_and_its_threads_end() {
+        let compute = ComputeRuntime::start().expect("threads");
+        let held = Arc::new(());
+        let seen = Arc::downgrade(&held);
+        block_on(async {
+            let handle = compute.handle().expect("a runtime").clone();
+            handle.spawn(async move {
+                let _held = held;
+                std::future::pending::<()>().await;
+            });
+            drop(compute);
+            let waits = async {
+                while seen.strong_count() > 0 {
+                    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+                }
+            };
+            tokio::time::timeout(std::time::Duration::from_secs(60), waits).await.expect("its tasks are dropped");
+        });
     }
 
     #[test]
