@@ -119,9 +119,9 @@ impl Drop for ComputeRuntime {
 
 /// Ends a runtime on a thread of its own: an engine may be dropped where blocking is not allowed.
 ///
-/// There its threads are joined. `shutdown_background` detaches them while they end, and glibc reads
-/// the descriptor of a thread that it detaches after that may be gone: it lies on the thread's
-/// stack, which is unmapped at once where it is as large as these
+/// There its threads are joined. `shutdown_background` detaches them while they end, and glibc
+/// reads the descriptor of a thread that it detaches after that may be gone: it lies on the
+/// thread's stack, which is unmapped at once where it is as large as these
 /// (<https://sourceware.org/bugzilla/show_bug.cgi?id=19951>).
 fn end_apart(runtime: Runtime) {
     let ending = Arc::new(Mutex::new(Some(runtime)));
