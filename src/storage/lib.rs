@@ -49,5 +49,6 @@ pub use outputs::expect_outside;
 pub use read::EntityFilter;
 pub use repair::{LogRepair, Quarantined, repair_log};
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
+pub use state::Unlinked;
 pub use store::Store;
 pub use write::{Definitions, TableHold, Terms};

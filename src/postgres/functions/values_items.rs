@@ -42,7 +42,8 @@ fn wrap(values: &mut Values) {
     for place in 0..width {
         let items = || values.rows.iter().filter_map(|row| row.content.get(place));
         let beside_parameters = items().any(is_parameter) && !items().all(is_parameter);
-        if !beside_parameters && !items().any(has_type) {
+        let is_text_beside_number = || items().any(is_text) && items().any(is_number);
+        if !beside_parameters && !items().any(has_type) && !is_text_beside_number() {
             continue;
         }
         for item in values.rows.iter_mut().filter_map(|row| row.content.get_mut(place)) {
@@ -56,6 +57,18 @@ fn wrap(values: &mut Values) {
 
 fn is_parameter(item: &Expr) -> bool {
     matches!(item, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
+}
+
+fn is_text(item: &Expr) -> bool {
+    matches!(item, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
+}
+
+fn is_number(item: &Expr) -> bool {
+    match item {
+        Expr::Value(value) => matches!(value.value, Value::Number(..)),
+        Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => is_number(expr),
+        _ => false,
+    }
 }
 
 /// Whether an item is more than a literal.

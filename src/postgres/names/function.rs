@@ -84,8 +84,8 @@ pub(super) fn flatten(name: &mut ObjectName, relations: &dyn Relations) -> Resul
 }
 
 /// # Errors
-/// `WRONG_OBJECT_TYPE` for a set in a window, and for `count()` of nothing.
-fn check_call(name: &str, function: &Function, called: Called, span: Span) -> Result<()> {
+/// `WRONG_OBJECT_TYPE` for a window behind what takes none, and for `count()` of nothing.
+fn check_call(name: &str, function: &Function, has_no_window: bool, span: Span) -> Result<()> {
     let has_arguments = match &function.args {
         FunctionArguments::List(list) => !list.args.is_empty(),
         FunctionArguments::None | FunctionArguments::Subquery(_) => true,
@@ -97,7 +97,7 @@ fn check_call(name: &str, function: &Function, called: Called, span: Span) -> Re
     if matches!(&function.args, FunctionArguments::List(list) if is_of_star(list)) {
         return Err(NameError::new(SqlState::SYNTAX_ERROR, "DISTINCT * is not supported").at_span(span));
     }
-    let message = if function.over.is_some() && called == Called::Set {
+    let message = if has_no_window {
         format!("OVER specified, but {name} is not a window function nor an aggregate function")
     } else if name == "count" && !has_arguments {
         "count(*) must be used to call a parameterless aggregate function".to_owned()
@@ -149,7 +149,13 @@ impl Resolver<'_> {
             name if self.relations.returns_rows(name) => Called::Set,
             _ => Called::Other,
         };
-        check_call(&name, function, called, span)?;
+        let has_no_window = function.over.is_some()
+            && match called {
+                Called::Aggregate => false,
+                Called::Set => true,
+                Called::Other => self.relations.is_scalar(&name),
+            };
+        check_call(&name, function, has_no_window, span)?;
         if let Some(level) = self.levels.last_mut() {
             level.window_calls += usize::from(function.over.is_some());
             level.aggregates += usize::from(called == Called::Aggregate && function.over.is_none());

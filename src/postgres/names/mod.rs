@@ -66,6 +66,12 @@ pub trait Relations {
     /// Whether a function, by its folded name, is an aggregate.
     fn is_aggregate(&self, function: &str) -> bool;
 
+    /// Whether a function, by its folded name, takes single values only: it is neither an aggregate
+    /// nor a window function.
+    fn is_scalar(&self, _function: &str) -> bool {
+        false
+    }
+
     /// The planner's name of a function of a schema that PostgreSQL does not have; both are folded.
     fn function_in(&self, _schema: &str, _name: &str) -> Option<String> {
         None

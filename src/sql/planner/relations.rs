@@ -143,6 +143,10 @@ impl Relations for SnapshotRelations {
         rowkey_postgres::functions::is_aggregate(function)
     }
 
+    fn is_scalar(&self, function: &str) -> bool {
+        self.system.oids().is_scalar_function(function)
+    }
+
     fn function_in(&self, schema: &str, name: &str) -> Option<String> {
         own_functions::scalar(schema, name).map(str::to_owned)
     }

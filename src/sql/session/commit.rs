@@ -103,10 +103,10 @@ pub(super) async fn commit_definitions(
         drop((operations, memory));
         committed.map_err(of_commit)
     };
-    let (written, gone) = compiler.compute().run(&of_work, written).await?;
+    let (written, unlinked) = compiler.compute().run(&of_work, written).await?;
     committing.done();
     let store = Arc::clone(compiler.store());
-    let cleaned = tokio::task::spawn_blocking(move || store.clean_up(gone)).await;
+    let cleaned = tokio::task::spawn_blocking(move || store.clean_up(unlinked)).await;
     cleaned.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
     Ok(written)
 }

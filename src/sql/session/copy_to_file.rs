@@ -78,27 +78,27 @@ impl Session {
                 let (_, _, target, _) = executor.copied_table(&context, prepared, copy)?;
                 let name = target.name().to_owned();
                 drop(target);
+                self.compute().drop_apart(context);
                 self.export_apart(&name, &export, destination).await?;
             }
             Form::Export(_) => {
-                let rows = executor.copied_rows(&context, prepared, copy).await?;
+                let (signals, style) = (Arc::clone(&context.signals), Arc::clone(context.session.settings.style()));
+                let rows = executor.copied_rows(context, prepared, copy).await?;
                 let export = export.clone();
-                let style = Arc::clone(context.session.settings.style());
                 let written = async move { write_rows(rows, &style, &export, destination, &compiler).await };
-                self.compute().run(&context.signals, written).await?;
+                self.compute().run(&signals, written).await?;
             }
             Form::Lines(options) => {
-                let copy = executor.lines_of_copy(&context, prepared, copy, options).await?;
+                let signals = Arc::clone(&context.signals);
+                let copy = executor.lines_of_copy(context, prepared, copy, options).await?;
                 let export = export.clone();
                 let written = async move {
                     let output = LineOutput::open(export.target(destination, &compiler, "")?)?;
                     write_lines(copy, &export, output).await
                 };
-                self.compute().run(&context.signals, written).await?;
+                self.compute().run(&signals, written).await?;
             }
         }
-        // It may be the last one that reads an older snapshot.
-        self.compute().drop_apart(context);
         Ok(format!("COPY {}", export.progress.entities()))
     }
 }

@@ -451,7 +451,7 @@ impl Session {
                 }
                 if copy.sends() {
                     let context = self.context();
-                    let copied = Box::pin(self.executor.copy_out(&context, prepared, copy)).await?;
+                    let copied = Box::pin(self.executor.copy_out(context, prepared, copy)).await?;
                     return Ok(Outcome::CopyOut(Box::new(copied)));
                 }
                 self.refuse_if_read_only("COPY FROM")?;

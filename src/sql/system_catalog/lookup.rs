@@ -10,6 +10,7 @@ use super::contents::{Contents, Relation, definition, key_name, schemas};
 use super::oid::{self, Part};
 use super::recorded::{FUNCTIONS, FUNCTIONS_BY_NAME, function_by_oid};
 use super::rows::{comment, index_definition, key_constraint_definition, quoted, types};
+use super::session_info::FunctionKind;
 use rowkey_model::TableName;
 use rowkey_postgres::types::{type_by_name, type_by_oid};
 
@@ -159,6 +160,13 @@ impl Oids {
             oids.extend(places.filter_map(|place| FUNCTIONS.get(*place)).map(|function| function.oid));
         }
         oids
+    }
+
+    /// Whether a statement may call a function of this name, and all of them take single values.
+    pub(crate) fn is_scalar_function(&self, name: &str) -> bool {
+        let names = self.contents.session.function_names();
+        let mut kinds = names.iter().filter(|(known, _)| known == name).map(|(_, kind)| *kind).peekable();
+        kinds.peek().is_some() && kinds.all(|kind| kind == FunctionKind::Scalar)
     }
 
     /// The types of a function's arguments, and of its result.

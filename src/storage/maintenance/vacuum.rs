@@ -36,7 +36,7 @@ impl Maintenance {
                 self.fold_between(table, &mut report)?;
             }
         }
-        self.state.remove_retired();
+        self.state.reclaim();
         Ok(report)
     }
 

@@ -17,6 +17,8 @@ use crate::error::{Error, Result};
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How often tables are looked at whose compaction was put off.
 const PUT_OFF: Duration = Duration::from_secs(1);
+/// How often what was unlinked is looked at, while snapshots still reach it.
+const RETIRED: Duration = Duration::from_secs(1);
 /// A table to which nothing was written for so long is folded.
 const QUIET: Duration = Duration::from_secs(60);
 /// A log of so many bytes is shortened: the tables that hold it back are folded.
@@ -84,7 +86,10 @@ impl Maintainer {
     pub(super) fn pause(&self) -> Duration {
         let now = self.maintenance.state.clock().elapsed();
         let next = self.again.values().map(|(at, _)| at.saturating_sub(now)).min();
-        let longest = if self.put_off.is_empty() { LOOK_EVERY } else { PUT_OFF };
+        let mut longest = if self.put_off.is_empty() { LOOK_EVERY } else { PUT_OFF };
+        if self.maintenance.state.holds_retired_memory() {
+            longest = longest.min(RETIRED);
+        }
         next.map_or(longest, |next| next.clamp(Duration::from_millis(10), longest))
     }
 
@@ -116,7 +121,7 @@ impl Maintainer {
                 return;
             }
         }
-        self.maintenance.state.remove_retired();
+        self.maintenance.state.reclaim();
     }
 
     /// The table with the oldest write that is not in run files, if the log is too long.

@@ -17,7 +17,8 @@ use crate::error::Result;
 use crate::ingest::{Ingest, IngestOptions};
 use crate::maintenance::Compaction;
 use crate::{
-    Definitions, Durability, Edit, Error, LogError, Operation, Refusal, Snapshot, Store, StoreOptions, Work, Written,
+    Definitions, Durability, Edit, Error, LogError, Operation, Refusal, Snapshot, Store, StoreOptions, Unlinked, Work,
+    Written,
 };
 use rowkey_base::clock::{Clock, ManualClock};
 use rowkey_base::testing::Dice;
@@ -370,7 +371,7 @@ impl<'a> Simulation<'a> {
 
     /// Makes a checkpoint if one is due.
     fn checkpoint(&mut self) {
-        self.store().clean_up(Vec::new());
+        self.store().clean_up(Unlinked::default());
     }
 
     fn settle(&mut self) {

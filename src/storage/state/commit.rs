@@ -1,15 +1,14 @@
 //! Commits of catalog edits, alone or with a table's delta.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::State;
 use super::head::Head;
-use crate::catalog::{Catalog, Edit};
+use super::reclaimer::Unlinked;
+use crate::catalog::Edit;
 use crate::delta::TableDelta;
 use crate::error::Result;
 use crate::records::encode_edits;
-use crate::run::RunFile;
 use crate::snapshot::Snapshot;
 
 impl State {
@@ -20,42 +19,40 @@ impl State {
         &self,
         build: impl FnOnce(&Head) -> Result<(Vec<Edit>, Option<(u64, Arc<TableDelta>)>)>,
     ) -> Result<Snapshot> {
-        let (answer, gone, snapshot) = {
+        let (answer, unlinked, snapshot) = {
             let mut head = self.head()?;
             let (edits, delta) = build(&head)?;
-            let before = Arc::clone(&head.catalog);
+            let before = (Arc::clone(&head.catalog), Arc::clone(&head.deltas));
             let (kind, payload) = encode_edits(&edits)?;
             let answer = head.append(kind, payload, &edits, true, |head, _| {
                 if let Some((table, delta)) = delta {
                     Arc::make_mut(&mut head.deltas).insert(table, delta);
                 }
             })?;
-            (answer, files_gone(&before, &head.catalog), head.snapshot())
+            (answer, head.unlinked_since(&before), head.snapshot())
         };
         answer.wait()?;
-        self.retire(gone);
+        self.retire(unlinked);
         Ok(snapshot)
     }
 
-    /// Files that the newest catalog names no more go when no snapshot reads them; a checkpoint is
-    /// made if it is time. Blocks for that.
-    pub(crate) fn retire(&self, gone: Vec<Arc<RunFile>>) {
-        self.retired.add(gone);
+    /// What the newest state has no more goes when no snapshot reads it; a checkpoint is made if it
+    /// is time. Blocks for that.
+    pub(crate) fn retire(&self, unlinked: Unlinked) {
+        self.reclaimer.retire(unlinked);
         // What is committed stays committed, whatever becomes of the log before it.
         let checkpoint = self.checkpoint_when_due();
         self.checkpoints.note(checkpoint);
-        self.remove_retired();
+        self.reclaim();
     }
 
-    /// Removes files that no snapshot can reach any more.
-    pub(crate) fn remove_retired(&self) {
-        self.retired.remove_unreachable(&self.files);
+    /// Removes files and frees writes that no snapshot can reach any more.
+    pub(crate) fn reclaim(&self) {
+        self.reclaimer.reclaim(&self.files);
     }
-}
 
-/// Files that a catalog names and the one after it does not.
-pub(crate) fn files_gone(before: &Catalog, after: &Catalog) -> Vec<Arc<RunFile>> {
-    let kept: HashSet<u64> = after.tables().flat_map(|table| table.manifest.files()).map(|file| file.id).collect();
-    let files = before.tables().flat_map(|table| table.manifest.files());
-    files.filter(|file| !kept.contains(&file.id)).cloned().collect()
+    /// Whether writes that are in files by now wait for snapshots to end.
+    pub(crate) fn holds_retired_memory(&self) -> bool {
+        self.reclaimer.holds_memory()
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::reclaimer::Unlinked;
 use crate::catalog::{Catalog, Edit};
 use crate::delta::{Deltas, follow_edits};
 use crate::error::{Error, Result};
@@ -114,6 +115,11 @@ impl Head {
     /// The sequence number that the next record gets.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.sequence + 1
+    }
+
+    /// What an earlier state had and this one has not.
+    pub(crate) fn unlinked_since(&self, before: &(Arc<Catalog>, Arc<Deltas>)) -> Unlinked {
+        Unlinked::between((&before.0, &before.1), (&self.catalog, &self.deltas))
     }
 
     /// Gives a table a new generation for its writes, if the one it has is full.

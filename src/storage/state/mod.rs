@@ -1,5 +1,5 @@
 //! The state of an open data folder: the newest one, what is durable of it and therefore visible,
-//! and the files that older snapshots still read.
+//! and what older snapshots still read.
 //!
 //! A commit is built on the [`Head`] under the commit lock, handed to the log, and published as a
 //! [`Snapshot`] once its record is durable. What reads, writes or maintains tables does so through
@@ -8,7 +8,7 @@
 mod checkpoint;
 mod commit;
 mod head;
-mod retired;
+mod reclaimer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -19,9 +19,9 @@ use super::recovery::Opened;
 use super::run::{FileIds, RunFiles};
 use super::snapshot::Snapshot;
 use checkpoint::Checkpoints;
-pub(crate) use commit::files_gone;
 pub(crate) use head::Head;
-use retired::RetiredFiles;
+use reclaimer::Reclaimer;
+pub use reclaimer::Unlinked;
 use rowkey_base::clock::Clock;
 use rowkey_model::files::{FileStore, OwnerLock};
 
@@ -37,7 +37,7 @@ pub(crate) struct State {
     callers: Arc<Callers>,
     checkpoints: Checkpoints,
     file_ids: FileIds,
-    retired: RetiredFiles,
+    reclaimer: Reclaimer,
     durability: Durability,
     /// Last, so that the folder is released when everything else is closed.
     _owner: Box<dyn OwnerLock>,
@@ -64,7 +64,7 @@ impl State {
             callers,
             checkpoints: Checkpoints::new(options.checkpoint_after_bytes, covered),
             file_ids,
-            retired: RetiredFiles::default(),
+            reclaimer: Reclaimer::default(),
             durability: options.durability,
             _owner: owner,
         }

@@ -1,11 +1,9 @@
 //! Entity writes of a store.
 
-use std::sync::Arc;
-
 use super::Store;
 use crate::error::Result;
 use crate::operation::{Operation, Written};
-use crate::run::RunFile;
+use crate::state::Unlinked;
 use crate::write::{Definitions, TableHold, Terms};
 
 impl Store {
@@ -39,14 +37,14 @@ impl Store {
         definitions: &Definitions,
         operations: &[Operation<'_>],
         hold: Option<&TableHold>,
-    ) -> Result<(Written, Vec<Arc<RunFile>>)> {
+    ) -> Result<(Written, Unlinked)> {
         self.writer.write_definitions(definitions, operations, hold).await
     }
 
-    /// Removes the files of dropped tables, once no snapshot reads them. Blocks for its reads and
-    /// writes.
-    pub fn clean_up(&self, gone: Vec<Arc<RunFile>>) {
-        self.state.retire(gone);
+    /// Removes the files of dropped tables and frees their writes, once no snapshot reads them.
+    /// Blocks for its reads and writes.
+    pub fn clean_up(&self, unlinked: Unlinked) {
+        self.state.retire(unlinked);
     }
 
     /// Returns when no other statement holds the tables that some operations write to, and their

@@ -11,8 +11,7 @@ use super::table_lock::{TableHold, TableLocks, Terms};
 use crate::error::Result;
 use crate::maintenance::WriteStalls;
 use crate::operation::{Operation, Written};
-use crate::run::RunFile;
-use crate::state::{State, files_gone};
+use crate::state::{State, Unlinked};
 
 /// Writes to the tables of a store.
 #[derive(Debug)]
@@ -66,23 +65,23 @@ impl Writer {
     }
 
     /// Commits definitions and writes, all or none, as one record; when this returns they are
-    /// durable and visible. Gives the files that no table names any more as well.
+    /// durable and visible. Gives what no table has any more as well.
     pub(crate) async fn write_definitions(
         &self,
         definitions: &Definitions,
         operations: &[Operation<'_>],
         hold: Option<&TableHold>,
-    ) -> Result<(Written, Vec<Arc<RunFile>>)> {
+    ) -> Result<(Written, Unlinked)> {
         loop {
             self.admit(operations, hold).await?;
             let lookups = look_up(&self.state, operations).await?;
-            let (appended, gone) = {
+            let (appended, unlinked) = {
                 let mut head = self.state.head()?;
-                let before = Arc::clone(&head.catalog);
+                let before = (Arc::clone(&head.catalog), Arc::clone(&head.deltas));
                 let appended =
                     append_definitions(&mut head, self.state.clock().as_ref(), definitions, operations, lookups)?;
-                let gone = files_gone(&before, &head.catalog);
-                (appended, gone)
+                let unlinked = head.unlinked_since(&before);
+                (appended, unlinked)
             };
             let Some(((timestamp, answer), tables)) = appended else {
                 self.state.settled().await?;
@@ -90,7 +89,7 @@ impl Writer {
             };
             let sequence = answer.await?;
             self.fold_if_due(tables.into_iter());
-            return Ok((Written { timestamp, sequence }, gone));
+            return Ok((Written { timestamp, sequence }, unlinked));
         }
     }
 

@@ -128,7 +128,7 @@ impl Executor {
     /// The rows of COPY TO STDOUT.
     pub(crate) async fn copy_out(
         &self,
-        context: &StatementContext,
+        context: StatementContext,
         prepared: &Arc<Prepared>,
         copy: &CopyStatement,
     ) -> Result<CopyOut> {
@@ -143,24 +143,25 @@ impl Executor {
     /// The rows of a COPY TO with how they are written.
     pub(crate) async fn lines_of_copy(
         &self,
-        context: &StatementContext,
+        context: StatementContext,
         prepared: &Prepared,
         copy: &ast::Statement,
         options: CopyOptions,
     ) -> Result<CopyOut> {
         let ast::Statement::Copy { source, .. } = copy else { return Err(no_copy()) };
         let forced = match (&options.force_quote, source) {
-            (ForceQuote::Columns(named), CopySource::Table { .. }) => self.forced(context, prepared, copy, named)?,
+            (ForceQuote::Columns(named), CopySource::Table { .. }) => self.forced(&context, prepared, copy, named)?,
             (ForceQuote::Columns(named), CopySource::Query(_)) => named.clone(),
             (ForceQuote::All, _) => Vec::new(),
         };
+        let style = Arc::clone(context.session.settings.style());
         let rows = self.copied_rows(context, prepared, copy).await?;
         let labels: Vec<&str> = rows.columns.iter().map(|column| column.field.name().as_str()).collect();
         let quoted = match source {
             CopySource::Table { .. } => places_of("FORCE_QUOTE", &forced, &labels)?,
             CopySource::Query(_) => places_of_labels(&forced, &labels)?,
         };
-        CopyOut::new(rows, options, &quoted, Arc::clone(context.session.settings.style()))
+        CopyOut::new(rows, options, &quoted, style)
     }
 
     /// The columns of a table that an option of its COPY names, with their exact names.
@@ -185,10 +186,11 @@ impl Executor {
         }
     }
 
-    /// The rows that a COPY TO sends, wherever it sends them.
+    /// The rows that a COPY TO sends, wherever it sends them. The context goes with them: it may be
+    /// the last one that reads an older snapshot.
     pub(crate) async fn copied_rows(
         &self,
-        context: &StatementContext,
+        context: StatementContext,
         prepared: &Prepared,
         copy: &ast::Statement,
     ) -> Result<Rows> {
@@ -196,7 +198,7 @@ impl Executor {
         let query = match source {
             CopySource::Query(query) => ast::Statement::Query(query.clone()),
             CopySource::Table { .. } => {
-                let (schema, name, target, columns) = self.copied_table(context, prepared, copy)?;
+                let (schema, name, target, columns) = self.copied_table(&context, prepared, copy)?;
                 let names: Vec<String> = match columns.is_empty() {
                     true => target.implied().into_iter().map(|at| target.columns[at].name.clone()).collect(),
                     false => columns.iter().map(|column| column.value.clone()).collect(),
@@ -206,13 +208,13 @@ impl Executor {
                 syntax::select(None, names.iter().map(item).collect(), from, None)?
             }
         };
-        let planned = self.compiler.plan(context, &prepared.statement, Some(query.clone()), &[]).await?;
+        let planned = self.compiler.plan(&context, &prepared.statement, Some(query.clone()), &[]).await?;
         if !planned.parameters.is_empty() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
         let columns = planned.columns.clone().unwrap_or_else(|| Arc::from([]));
         let planned = Arc::new(planned);
-        let answer = self.computed(context.clone(), &planned, Some(query), &Arc::default(), None).await?;
+        let answer = self.computed(context, &planned, Some(query), &Arc::default(), None).await?;
         Ok(Rows::new(columns, "COPY", answer))
     }
 

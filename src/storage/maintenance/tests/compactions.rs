@@ -39,7 +39,7 @@ fn many_folds_end_in_few_files_of_sensible_sizes() {
     let after = manifest(&store);
     assert!(after.ranges().len() > 5, "{} range partitions", after.ranges().len());
     assert!(after.ranges().iter().all(|range| bytes(range) <= 2 * FILE_BYTES as u64));
-    store.state.remove_retired();
+    store.state.reclaim();
     assert_eq!(run_files(&files), after.files().count());
 }
 
@@ -70,7 +70,7 @@ fn a_small_table_is_cut_while_writes_press_hard_and_becomes_whole_again() {
     while store.compact_step(ID, FILE_BYTES, Compaction::Thorough).expect("compacts").is_some() {}
     assert_eq!(manifest(&store).ranges().len(), 1);
     expect(&store, &model, "whole");
-    store.state.remove_retired();
+    store.state.reclaim();
     assert_eq!(run_files(&files), manifest(&store).files().count());
 }
 

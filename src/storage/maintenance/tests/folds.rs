@@ -46,7 +46,7 @@ fn a_fold_of_deletions_alone_leaves_no_file() {
     write(&store, &mut model, &deletions);
     fold(&store).expect("folds");
     expect(&store, &Model::new(), "all deleted");
-    store.state.remove_retired();
+    store.state.reclaim();
     assert_eq!((manifest(&store).files().count(), run_files(&files)), (0, 0));
     // And a fold of nothing changes nothing.
     let before = store.snapshot().sequence;
@@ -84,9 +84,26 @@ fn a_snapshot_reads_its_state_over_folds_and_compactions() {
     }
     assert!(run_files(&files) > manifest(&store).files().count(), "old snapshots keep their files");
     held.clear();
-    store.state.remove_retired();
+    store.state.reclaim();
     assert_eq!(run_files(&files), manifest(&store).files().count(), "and nobody keeps them longer");
     expect(&store, &model, "at the end");
+}
+
+#[test]
+fn folded_writes_are_not_freed_by_their_last_reader() {
+    let (_, store) = with_table();
+    let mut model = Model::new();
+    write(&store, &mut model, &[put(key("p", 1), &content(1))]);
+    let reader = store.snapshot();
+    fold(&store).expect("folds");
+    let weak: Vec<_> = reader.deltas[&ID].generations().map(std::sync::Arc::downgrade).collect();
+    assert!(!weak.is_empty());
+    store.state.reclaim();
+    assert!(store.state.holds_retired_memory(), "the reader may still read them");
+    drop(reader);
+    assert!(weak.iter().any(|generation| generation.strong_count() == 1), "reading ends without freeing");
+    store.state.reclaim();
+    assert!(!store.state.holds_retired_memory());
 }
 
 #[test]
