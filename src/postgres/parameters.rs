@@ -24,7 +24,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::ctes::gathered;
-use crate::functions::{GENERATE_SERIES, common_field, is_of_one_type, typed_constant, without_wrapping};
+use crate::functions::{
+    GENERATE_SERIES, common_field, is_equals_any, is_of_one_type, typed_constant, without_wrapping,
+};
 use crate::types::{
     POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
 };
@@ -254,7 +256,7 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
                     _ => {}
                 }
                 if let Expr::ScalarFunction(call) = expr
-                    && call.func.name() == "array_has"
+                    && is_equals_any(call.func.name())
                     && let [Expr::Placeholder(array), item] = call.args.as_slice()
                     && inferred.get(&array.id).is_none_or(Option::is_none)
                     && let Ok((_, item)) = item.to_field(&schema)

@@ -7,6 +7,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRewriter};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
+use datafusion::functions_nested::array_has::array_has_udf;
 use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -348,7 +349,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             // A constant whose cast waited for the session's zone.
             Some(target) => resolver.recast(function, target),
             None => {
-                let call = Expr::ScalarFunction(with_unknown_items(function, resolver));
+                let call = Expr::ScalarFunction(equals_any(function, resolver));
                 counted(resolver.resolve(call)?, resolver)
             }
         },
@@ -356,16 +357,28 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
     }
 }
 
-/// `x = ANY (array)` of what is no constant as PostgreSQL answers it beside items that are NULL,
-/// and of constants that are too long for a list of expressions.
-fn with_unknown_items(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
-    if function.func.name() != array_items::HAS.name || !function.args.first().is_some_and(is_no_list) {
+/// `x = ANY (array)`: by DataFusion's function where the array is constant and short, since that
+/// makes a list of it, from which keys are taken; else by ours.
+fn equals_any(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
+    let [array, item] = function.args.as_slice() else { return function };
+    if !array_items::is_equals_any(function.func.name()) {
         return function;
     }
-    let own = ScalarFunction::new_udf(Scalar::udf(&array_items::HAS), function.args.clone());
-    match type_of(&Expr::ScalarFunction(own.clone()), resolver.schema) {
-        Ok(_) => own,
+    let is_list = !is_no_list(array) && !is_null(item);
+    let udf = if is_list { array_has_udf() } else { Scalar::udf(&array_items::EQUALS_ANY_OF) };
+    let wanted = ScalarFunction::new_udf(udf, function.args.clone());
+    match type_of(&Expr::ScalarFunction(wanted.clone()), resolver.schema) {
+        Ok(_) => wanted,
         Err(_) => function,
+    }
+}
+
+/// DataFusion's function answers NULL for it, of an empty array too.
+fn is_null(item: &Expr) -> bool {
+    match item {
+        Expr::Literal(value, _) => value.is_null(),
+        Expr::Cast(cast) => is_null(&cast.expr),
+        _ => false,
     }
 }
 

@@ -19,7 +19,8 @@ use super::cast::cast_array;
 use super::common_type::common_type;
 use super::error::{SqlState, fail};
 use super::keys;
-use super::scalar::{ARRAY_HAS, Arguments, Call, Function, immutable};
+use super::kind::Kind;
+use super::scalar::{Arguments, Call, EQUALS_ANY, Function, immutable};
 use super::value_budget::Reserved;
 use crate::carried::Stop;
 
@@ -52,11 +53,31 @@ pub(super) static FUNCTIONS: [Function; 11] = [
     immutable("trim_array", 2..=2, |asked| list_of(asked, &[0], &[]), trimmed),
 ];
 
-/// `x = ANY (array)` of arrays that are not constant, or long: in place of DataFusion's function of
-/// the name, which takes a NULL item for one that is not equal, and has an array of a subquery once
-/// for each row. Other constants become lists.
-pub(super) static HAS: Function =
-    immutable(ARRAY_HAS, 2..=2, |asked| list_of(asked, &[0], &[1]).map(|_| DataType::Boolean), has);
+/// `x = ANY (array)`, of the array and x. DataFusion's function for it takes a NULL item for one
+/// that is not equal, has an array of a subquery once for each row, and knows fewer types; arrays
+/// that are constant and short become lists by it.
+pub(super) static EQUALS_ANY_OF: Function = immutable(EQUALS_ANY, 2..=2, equals_any_type, has);
+
+/// DataFusion's function of an array and what may be an item of it.
+const ARRAY_HAS: &str = "array_has";
+
+/// Whether a function is `x = ANY (array)`, of the array and x.
+pub(crate) fn is_equals_any(function: &str) -> bool {
+    [EQUALS_ANY, ARRAY_HAS].contains(&function)
+}
+
+/// # Errors
+/// PostgreSQL's for what is no array, and for an item that cannot be compared with those in it.
+fn equals_any_type(asked: &Arguments) -> Result<DataType> {
+    if list_of(asked, &[0], &[1]).is_ok() {
+        return Ok(DataType::Boolean);
+    }
+    let Some(items) = asked.types.first().and_then(|data_type| item_of(data_type)) else {
+        return fail(SqlState::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires array on right side");
+    };
+    let (left, right) = (asked.kind(1).name(), Kind::of(items.data_type()).name());
+    fail(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {left} = {right}"))
+}
 
 /// Internal names of `array[i]` and `array[i:j]`.
 pub(super) const SUBSCRIPT: &str = "array_subscript";

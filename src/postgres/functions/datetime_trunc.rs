@@ -133,14 +133,14 @@ fn truncated_span(field: Field, span: IntervalMonthDayNano) -> Option<IntervalMo
 }
 
 fn returns_bin(arguments: &Arguments) -> Result<DataType> {
-    match (arguments.kind(1), arguments.kind(2)) {
-        (Kind::Timestamp | Kind::Date, Kind::Timestamp | Kind::Date | Kind::Text) | (Kind::Text, Kind::Timestamp) => {
-            Ok(timestamp())
-        }
-        (left, right) if [left, right].iter().all(|kind| kind.is_day() || matches!(kind, Kind::Text | Kind::Null)) => {
-            Ok(timestamptz())
-        }
-        _ => arguments.undefined(),
+    let kinds = [arguments.kind(1), arguments.kind(2)];
+    if !kinds.iter().all(|kind| kind.is_day() || matches!(kind, Kind::Text | Kind::Null)) {
+        return arguments.undefined();
+    }
+    // A day becomes either one; where nothing else decides, the preferred one has a zone.
+    match kinds.contains(&Kind::Timestamp) && !kinds.contains(&Kind::TimestampTz) {
+        true => Ok(timestamp()),
+        false => Ok(timestamptz()),
     }
 }
 

@@ -181,7 +181,7 @@ impl ExprPlanner for PostgresOperators {
     }
 
     fn plan_position(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
-        Ok(match text::FUNCTIONS.iter().find(|function| function.name == "strpos") {
+        Ok(match text::FUNCTIONS.iter().find(|function| function.name == "position") {
             Some(function) => PlannerResult::Planned(call(function, args)),
             None => PlannerResult::Original(args),
         })

@@ -136,6 +136,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         like_items::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
         null_if::FUNCTIONS.as_slice(),
+        overlaid::FUNCTIONS.as_slice(),
         overlaps::FUNCTIONS.as_slice(),
         regular_expressions::FUNCTIONS.as_slice(),
         regular_expressions::OPERATORS.as_slice(),
@@ -146,6 +147,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         text::FUNCTIONS.as_slice(),
     ];
     let mut functions: Vec<_> = tables.into_iter().flatten().map(Scalar::udf).collect();
+    functions.push(Scalar::udf(&array_items::EQUALS_ANY_OF));
     functions.extend(json::functions().map(Scalar::udf));
     functions.extend(now::functions(clock));
     functions

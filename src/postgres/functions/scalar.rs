@@ -33,7 +33,7 @@ pub(super) const CONCATENATED: &str = "textcat";
 pub(super) const NULLIF_OPERAND: &str = "nullif_operand";
 
 /// What `x = ANY (array)` becomes: DataFusion's name for it.
-pub(super) const ARRAY_HAS: &str = "array_has";
+pub(super) const EQUALS_ANY: &str = "(= any)";
 
 /// What `ARRAY[...]` becomes: DataFusion's name for it.
 pub(super) const MAKE_ARRAY: &str = "make_array";
@@ -199,7 +199,7 @@ const NOT_STRICT: [&str; 26] = [
     "array_append",
     "array_cat",
     "array_fill",
-    ARRAY_HAS,
+    EQUALS_ANY,
     "array_positions",
     "array_prepend",
     "array_remove",
@@ -436,7 +436,7 @@ const LONG_BYTES_MIN: usize = 1 << 16;
 
 /// Whether a constant argument is given once, not in each row.
 fn takes_once(function: &Function, place: usize) -> bool {
-    function.name == ARRAY_HAS && place == 0
+    function.name == EQUALS_ANY && place == 0
 }
 
 /// What constants that are arrays or long texts take in each row, in bytes: so much is worked on.

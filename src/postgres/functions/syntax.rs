@@ -14,7 +14,7 @@ use super::balanced::{balance, joined, nested};
 use super::decimal::Decimal;
 use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use super::like_items;
-use super::scalar::{ARRAY_HAS, MAKE_ARRAY, NULLIF_OPERAND};
+use super::scalar::{EQUALS_ANY, MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
 use super::values_items;
 use crate::syntax::{plain_call, plain_cast, visit_expressions, visit_expressions_mut};
@@ -128,8 +128,7 @@ fn rewritten(expr: Expr) -> Expr {
                 let right = Box::new(Expr::Subquery(query));
                 Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, is_some }
             }
-            // By its name: the planner would take DataFusion's, which knows fewer types.
-            right => call(ARRAY_HAS, vec![right, *left]),
+            right => call(EQUALS_ANY, vec![right, *left]),
         },
         Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => match *right {
             Expr::Array(Array { elem, .. })

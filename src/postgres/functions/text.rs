@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Int32Array, StringViewBuilder};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
+use memchr::memmem;
 
 use crate::carried::Stop;
 
@@ -18,7 +19,8 @@ const LONG_TEXT_BYTES: usize = 1 << 16;
 /// Longest argument of `levenshtein`, in characters, as in PostgreSQL's fuzzystrmatch.
 const LEVENSHTEIN_CHARS_MAX: usize = 255;
 
-pub(super) static FUNCTIONS: [Function; 6] = [
+pub(super) static FUNCTIONS: [Function; 7] = [
+    immutable("position", 2..=2, returns_position, run_position),
     immutable("strpos", 2..=2, returns_number_of_texts, run_strpos),
     immutable("levenshtein", 2..=2, returns_number_of_texts, run_levenshtein),
     immutable("substring", 2..=3, returns_substring, run_substring),
@@ -40,6 +42,34 @@ fn returns_number_of_texts(arguments: &Arguments) -> Result<DataType> {
         (Kind::Text | Kind::Null, Kind::Text | Kind::Null) => Ok(DataType::Int32),
         _ => arguments.undefined(),
     }
+}
+
+fn returns_position(arguments: &Arguments) -> Result<DataType> {
+    let is_bytes =
+        |place: usize| matches!(arguments.kind(place), Kind::Bytea | Kind::Null) || arguments.is_unknown(place);
+    if [0, 1].iter().any(|place| arguments.kind(*place) == Kind::Bytea) && is_bytes(0) && is_bytes(1) {
+        return Ok(DataType::Int32);
+    }
+    returns_number_of_texts(arguments)
+}
+
+/// `position(part IN value)`, of texts as `strpos` or of bytes; the value comes first.
+fn run_position(call: &Call) -> Result<ArrayRef> {
+    if call.kind(0) != Kind::Bytea && call.kind(1) != Kind::Bytea {
+        return run_strpos(call);
+    }
+    let (values, parts) = (call.as_type(0, &DataType::BinaryView)?, call.as_type(1, &DataType::BinaryView)?);
+    let (values, parts) = (values.as_binary_view(), parts.as_binary_view());
+    let stop = Stop::of(call.options);
+    let places: Int32Array = call.each([values.nulls(), parts.nulls()], |row| {
+        let (value, part) = (values.value(row), parts.value(row));
+        if value.len() > LONG_TEXT_BYTES {
+            stop.check()?;
+        }
+        // Linear, whatever the bytes are.
+        Ok(memmem::find(value, part).map_or(0, |at| i32::try_from(at + 1).unwrap_or(i32::MAX)))
+    })?;
+    Ok(Arc::new(places))
 }
 
 /// Where a text begins in another one, in characters from 1; 0 where it is not.

@@ -42,8 +42,8 @@ fn wrap(values: &mut Values) {
     for place in 0..width {
         let items = || values.rows.iter().filter_map(|row| row.content.get(place));
         let beside_parameters = items().any(is_parameter) && !items().all(is_parameter);
-        let is_text_beside_number = || items().any(is_text) && items().any(is_number);
-        if !beside_parameters && !items().any(has_type) && !is_text_beside_number() {
+        let is_text_beside_others = || items().any(is_text) && items().any(is_of_other_kind);
+        if !beside_parameters && !items().any(has_type) && !is_text_beside_others() {
             continue;
         }
         for item in values.rows.iter_mut().filter_map(|row| row.content.get_mut(place)) {
@@ -63,11 +63,10 @@ fn is_text(item: &Expr) -> bool {
     matches!(item, Expr::Value(value) if matches!(value.value, Value::SingleQuotedString(_)))
 }
 
-fn is_number(item: &Expr) -> bool {
+fn is_of_other_kind(item: &Expr) -> bool {
     match item {
-        Expr::Value(value) => matches!(value.value, Value::Number(..)),
-        Expr::UnaryOp { expr, .. } | Expr::Nested(expr) => is_number(expr),
-        _ => false,
+        Expr::Value(value) => !matches!(value.value, Value::SingleQuotedString(_) | Value::Null),
+        _ => true,
     }
 }
 

@@ -5,7 +5,7 @@ use datafusion::common::Result;
 
 use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
-use super::super::scalar::undefined;
+use super::super::scalar::{EQUALS_ANY, undefined};
 
 /// Functions of texts alone.
 const OF_TEXTS: [&str; 22] = [
@@ -34,10 +34,11 @@ const OF_TEXTS: [&str; 22] = [
 ];
 
 /// Functions that compare the elements of an array.
-const OF_ELEMENTS: [&str; 14] = [
+const OF_ELEMENTS: [&str; 15] = [
     "array_distinct",
     "array_except",
     "array_has",
+    EQUALS_ANY,
     "array_has_all",
     "array_has_any",
     "array_intersect",

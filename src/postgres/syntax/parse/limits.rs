@@ -14,8 +14,10 @@ const CASES_MAX: usize = DEPTH_MAX - 10;
 pub(super) const CHAIN_MAX: usize = 2000;
 /// Most casts and the like on one value, one behind the other: each is a level of its own.
 const POSTFIX_MAX: usize = 100;
-/// Deepest nesting of calls in calls: DataFusion types the arguments twice at each level.
-const CALLS_MAX: usize = 16;
+/// Deepest nesting of calls in calls.
+const CALLS_MAX: usize = 50;
+/// Deepest nesting of calls that are planned as CASE, each with two copies of what is within it.
+const COPYING_CALLS_MAX: usize = 10;
 
 const QUICK_BYTES_MAX: usize = 16 << 10;
 /// The parser takes twice the time for each level of calls in calls.
@@ -42,12 +44,14 @@ struct Open {
     postfix: usize,
     /// Levels of calls that it stands for.
     calls: usize,
+    /// Levels of calls that are planned as CASE.
+    copying: usize,
 }
 
 /// Refuses what would take the planner too much of either, before anything is parsed.
 pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
     let mut open = vec![Open::default()];
-    let (mut calls, mut cases) = (0, 0_usize);
+    let (mut calls, mut copying, mut cases) = (0, 0, 0_usize);
     let mut before = &Token::EOF;
     for token in tokens.iter().map(|token| &token.token).filter(|token| !matches!(token, Token::Whitespace(_))) {
         let inner = open.len();
@@ -57,26 +61,33 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
                 if inner > DEPTH_MAX {
                     return Err(too_deep());
                 }
-                let levels = usize::from(calls_function(before));
-                calls += levels;
+                let inside = Open {
+                    calls: usize::from(calls_function(before)),
+                    copying: usize::from(copies_arguments(before)),
+                    ..Open::default()
+                };
+                calls += inside.calls;
+                copying += inside.copying;
                 if calls > CALLS_MAX {
-                    return Err(Error::new(
-                        SqlState::STATEMENT_TOO_COMPLEX,
-                        format!("calls are nested more than {CALLS_MAX} deep"),
-                    )
-                    .with_hint("compute the inner part in a subquery in FROM"));
+                    return Err(nested_calls("calls", CALLS_MAX));
                 }
-                open.push(Open { calls: levels, ..Open::default() });
+                if copying > COPYING_CALLS_MAX {
+                    return Err(nested_calls("coalesce and nullif", COPYING_CALLS_MAX));
+                }
+                open.push(inside);
             }
             Token::RParen | Token::RBracket if inner > 1 => {
                 calls -= innermost.calls;
+                copying -= innermost.copying;
                 open.pop();
                 // A subscript is a level as well.
                 if let (Token::RBracket, Some(outer)) = (token, open.last_mut()) {
                     outer.postfix += 1;
                 }
             }
-            Token::Comma | Token::SemiColon => *innermost = Open { calls: innermost.calls, ..Open::default() },
+            Token::Comma | Token::SemiColon => {
+                *innermost = Open { calls: innermost.calls, copying: innermost.copying, ..Open::default() };
+            }
             Token::DoubleColon => innermost.postfix += 1,
             Token::Word(word) if word.quote_style.is_none() => match word.keyword {
                 Keyword::AND | Keyword::OR | Keyword::UNION => {
@@ -208,6 +219,17 @@ fn brackets_deep(text: &str) -> usize {
     deepest
 }
 
+fn nested_calls(calls: &str, most: usize) -> Error {
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("{calls} are nested more than {most} deep"))
+        .with_hint("compute the inner part in a subquery in FROM")
+}
+
+/// Whether a bracket behind this token begins the arguments of a call that is planned as CASE.
+fn copies_arguments(before: &Token) -> bool {
+    let is = |word: &str, name: &str| word.eq_ignore_ascii_case(name);
+    matches!(before, Token::Word(word) if is(&word.value, "coalesce") || is(&word.value, "nullif"))
+}
+
 /// Whether a bracket behind this token holds arguments or elements, and not a list of a clause.
 /// Many functions have names that are keywords of some dialect.
 fn calls_function(before: &Token) -> bool {
@@ -277,10 +299,14 @@ mod tests {
     #[test]
     fn what_is_deep_is_refused_and_what_is_long_is_not() {
         let nested = |call: &str, depth: usize| format!("SELECT {}1{}", call.repeat(depth), ")".repeat(depth));
-        for call in ["abs(", "coalesce(", "row(", "\"f\"(", "least(", "greatest(1, ", "format('', ", "if("] {
-            assert!(refused(&nested(call, 17)).contains("nested more than 16"), "{call}");
+        for call in ["abs(", "row(", "\"f\"(", "least(", "greatest(1, ", "format('', ", "if("] {
+            assert!(refused(&nested(call, CALLS_MAX + 1)).contains("nested more than 50"), "{call}");
         }
-        assert!(parse(&nested("abs(", 16)).is_ok());
+        for call in ["coalesce(", "NULLIF(1, ", "\"coalesce\"("] {
+            assert!(refused(&nested(call, COPYING_CALLS_MAX + 1)).contains("nested more than 10"), "{call}");
+            assert!(parse(&nested(call, COPYING_CALLS_MAX)).is_ok(), "{call}");
+        }
+        assert!(parse(&nested("abs(", CALLS_MAX)).is_ok());
         assert!(parse(&nested("(", 40)).is_ok());
         assert!(refused(&nested("(", 300)).contains("200 deep"));
         for chain in ["::int", " at time zone 'UTC'", " is null"] {

@@ -300,7 +300,7 @@ fn what_fails_inside_a_scan_keeps_its_kind() {
             ("substring(s, 1, n - 1) = 'x'", SqlState::SUBSTRING_ERROR),
             ("n + 2147483647 > 0", SqlState::NUMERIC_VALUE_OUT_OF_RANGE),
             ("lpad(s, 1073741824 + n) = 'x'", SqlState::PROGRAM_LIMIT_EXCEEDED),
-            ("overlay(s placing 'x' from -n) = 'x'", SqlState::INVALID_STATEMENT),
+            ("overlay(s placing 'x' from -n) = 'x'", SqlState::SUBSTRING_ERROR),
         ] {
             let failed = rows(&mut session, &format!("SELECT s FROM Tab WHERE {condition}")).expect_err(condition);
             assert_eq!(failed.sqlstate(), kind, "{condition}, folded: {folded}");
