@@ -1,5 +1,6 @@
 //! A whole entity.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::key::Key;
@@ -70,7 +71,21 @@ impl Entity {
 
     /// The ETag of an entity that was last written at this time.
     pub fn etag_of(timestamp: DateTime) -> String {
-        format!("W/\"datetime'{}'\"", timestamp.to_string().replace(':', "%3A"))
+        let mut etag = String::new();
+        Self::push_etag(timestamp, &mut etag);
+        etag
+    }
+
+    /// Appends the ETag of an entity that was last written at this time.
+    pub fn push_etag(timestamp: DateTime, to: &mut String) {
+        to.push_str("W/\"datetime'");
+        let from = to.len();
+        // A text takes everything.
+        let _written = write!(to, "{timestamp}");
+        while let Some(colon) = to[from..].find(':') {
+            to.replace_range(from + colon..=from + colon, "%3A");
+        }
+        to.push_str("'\"");
     }
 }
 

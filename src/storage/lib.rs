@@ -12,6 +12,7 @@ mod catalog;
 mod check;
 mod count;
 pub mod delta;
+mod entity_rows;
 mod error;
 pub mod ingest;
 mod key_filter;
@@ -37,6 +38,7 @@ mod write;
 
 pub use catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table, View, ViewColumn};
 pub use check::{CheckReport, DamagedFile, Finding, check, is_data_folder};
+pub use entity_rows::EntityRows;
 pub use error::Error;
 pub use key_filter::KeyHash;
 pub use log::Error as LogError;

@@ -21,7 +21,7 @@ use rowkey_model::columns::PropertyLookup;
 use rowkey_model::{Entity, KeyRange};
 
 /// Entities decoded at a time.
-const BATCH_ROWS: usize = 1024;
+pub(super) const BATCH_ROWS: usize = 1024;
 
 /// What of an entity has to hold.
 pub type EntityFilter = Arc<dyn Fn(&dyn PropertyLookup) -> bool + Send + Sync>;
@@ -44,14 +44,8 @@ impl TableSnapshot {
         self.entities(files, range, Reading::Whole, None)
     }
 
-    /// The same for a reader of the first of them, again and again, who wants those that a filter
-    /// holds for. Others may be left out, but not the last of a batch, so that the reader sees how
-    /// far it is.
-    pub fn first_in_range(&self, files: Arc<RunFiles>, range: KeyRange, filter: Option<EntityFilter>) -> EntityBatches {
-        self.entities(files, range, Reading::First, filter)
-    }
-
-    fn entities(
+    /// The same, without some that a filter does not hold for; the last of a batch is always there.
+    pub(super) fn entities(
         &self,
         files: Arc<RunFiles>,
         range: KeyRange,

@@ -2,9 +2,9 @@
 
 use super::address::TableAddress;
 use super::level::MetadataLevel;
-use super::object_writer::{Head, ObjectWriter, push_name};
+use super::object_writer::{Head, ObjectWriter};
 use rowkey_model::Entity;
-use rowkey_model::rows::ValueRef;
+use rowkey_model::columns::{EntityView, PARTITION_KEY, ROW_KEY, TIMESTAMP};
 
 /// Encodes entities of one table at one metadata level (Table service specification, sections 1.4
 /// and 2.5).
@@ -32,59 +32,61 @@ pub struct EntityEncoder {
     writer: ObjectWriter,
     /// The names of the properties that are written, in their order; none writes all.
     select: Option<Vec<String>>,
+    /// The ETag of the last element of a feed.
+    etag: String,
 }
 
 impl EntityEncoder {
     /// The address is written at the levels [`MetadataLevel::Minimal`] and [`MetadataLevel::Full`].
     pub fn new(level: MetadataLevel, table: &TableAddress) -> Self {
-        Self { writer: ObjectWriter::new(level, Some(table.clone())), select: None }
+        Self { writer: ObjectWriter::new(level, Some(table.clone())), select: None, etag: String::new() }
     }
 
     /// One that writes these properties in this order, and null for those that an entity lacks
     /// (section 2.8); `suffix` stands behind the context of a single entity.
     pub fn selecting(level: MetadataLevel, table: &TableAddress, select: &[String], suffix: &str) -> Self {
         let writer = ObjectWriter::new(level, Some(table.clone())).with_context_suffix(suffix);
-        Self { writer, select: Some(select.to_vec()) }
+        Self { writer, select: Some(select.to_vec()), etag: String::new() }
     }
 
     /// Appends an entity as the answer to a point query or an insert, with `odata.metadata` of its
     /// own. `etag` is written at the levels that have one; it is [`Entity::etag`] where it is the
     /// service's.
     pub fn encode(&self, entity: &Entity, etag: &str, out: &mut Vec<u8>) {
-        self.encode_as(entity, etag, false, out);
+        self.encode_as(entity, Some(etag), false, out);
     }
 
     /// Appends an entity as an element of a feed, whose `odata.metadata` stands before its array
-    /// ([`TableAddress::feed_context`]).
-    pub fn encode_in_feed(&self, entity: &Entity, etag: &str, out: &mut Vec<u8>) {
-        self.encode_as(entity, etag, true, out);
+    /// ([`TableAddress::feed_context`]); its ETag is that of its Timestamp.
+    pub fn encode_in_feed(&mut self, entity: &dyn EntityView, out: &mut Vec<u8>) {
+        let etag = self.writer.has_etags().then(|| {
+            let mut etag = std::mem::take(&mut self.etag);
+            etag.clear();
+            Entity::push_etag(entity.timestamp(), &mut etag);
+            etag
+        });
+        self.encode_as(entity, etag.as_deref(), true, out);
+        self.etag = etag.unwrap_or_default();
     }
 
-    fn encode_as(&self, entity: &Entity, etag: &str, is_in_feed: bool, out: &mut Vec<u8>) {
-        let timestamp = Some(entity.timestamp);
-        let head = Head { key: entity.key.as_ref(), timestamp, etag: Some(etag), is_in_feed };
+    fn encode_as(&self, entity: &dyn EntityView, etag: Option<&str>, is_in_feed: bool, out: &mut Vec<u8>) {
+        let (key, timestamp) = (entity.key(), entity.timestamp());
+        let head = Head { key, timestamp: Some(timestamp), etag, is_in_feed };
         self.writer.begin(out, head);
-        let mut member = Vec::new();
-        if let Some(select) = &self.select {
-            for name in select {
-                member.clear();
-                push_name(&mut member, name);
-                match (name.as_str(), entity.get(name)) {
-                    ("PartitionKey", _) => self.writer.key(out, name, &entity.key.partition),
-                    ("RowKey", _) => self.writer.key(out, name, &entity.key.row),
-                    ("Timestamp", _) => self.writer.timestamp(out, entity.timestamp),
-                    (_, Some(value)) => self.writer.property(out, &member, ValueRef::from(value)),
-                    (_, None) => self.writer.null(out, &member),
-                }
-            }
+        let Some(select) = &self.select else {
+            self.writer.system(out, head);
+            entity.each_property(&mut |name, value| self.writer.property_of_name(out, name, value));
             self.writer.end(out);
             return;
-        }
-        self.writer.system(out, head);
-        for (name, value) in entity.properties() {
-            member.clear();
-            push_name(&mut member, name);
-            self.writer.property(out, &member, ValueRef::from(value));
+        };
+        for name in select {
+            match (name.as_str(), entity.property(name)) {
+                (PARTITION_KEY, _) => self.writer.key(out, name, key.partition),
+                (ROW_KEY, _) => self.writer.key(out, name, key.row),
+                (TIMESTAMP, _) => self.writer.timestamp(out, timestamp),
+                (_, Some(value)) => self.writer.property_of_name(out, name, value),
+                (_, None) => self.writer.null(out, name),
+            }
         }
         self.writer.end(out);
     }

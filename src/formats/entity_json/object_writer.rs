@@ -64,7 +64,7 @@ impl ObjectWriter {
             text(out, "odata.id", &url);
             url
         });
-        if let Some(etag) = head.etag.filter(|_| self.level > MetadataLevel::None) {
+        if let Some(etag) = head.etag.filter(|_| self.has_etags()) {
             text(out, "odata.etag", etag);
         }
         if let (Some(url), Some(table)) = (&url, &self.table) {
@@ -97,28 +97,54 @@ impl ObjectWriter {
     }
 
     /// Writes a property that the entity lacks.
-    pub(super) fn null(&self, out: &mut Vec<u8>, name: &[u8]) {
+    pub(super) fn null(&self, out: &mut Vec<u8>, name: &str) {
         comma(out);
-        out.extend_from_slice(name);
-        out.extend_from_slice(b"\":null");
+        push_string(out, name);
+        out.extend_from_slice(b":null");
+    }
+
+    /// Writes a property by its name.
+    pub(super) fn property_of_name(&self, out: &mut Vec<u8>, name: &str, value: ValueRef<'_>) {
+        let is_annotated = self.is_annotated(value);
+        comma(out);
+        let from = out.len();
+        push_name(out, name);
+        if is_annotated {
+            let member = from..out.len();
+            annotate(out, value);
+            out.extend_from_within(member);
+        }
+        self.value(out, value);
+    }
+
+    /// Whether the type of a value stands before it.
+    fn is_annotated(&self, value: ValueRef<'_>) -> bool {
+        self.level > MetadataLevel::None && is_text(value)
+    }
+
+    /// Whether objects have ETags.
+    pub(super) fn has_etags(&self) -> bool {
+        self.level > MetadataLevel::None
     }
 
     /// Writes a property; `name` is that of its member in JSON, from the opening quote to before
     /// the closing one: `"Name`.
     pub(super) fn property(&self, out: &mut Vec<u8>, name: &[u8], value: ValueRef<'_>) {
-        let is_annotated = is_text(value);
         comma(out);
-        if is_annotated && self.level > MetadataLevel::None {
-            out.extend_from_slice(name);
-            out.extend_from_slice(b"@odata.type\":\"Edm.");
-            out.extend_from_slice(value.edm_type().name().as_bytes());
-            out.extend_from_slice(b"\",");
-        }
         out.extend_from_slice(name);
+        if self.is_annotated(value) {
+            annotate(out, value);
+            out.extend_from_slice(name);
+        }
+        self.value(out, value);
+    }
+
+    /// Writes what stands behind a name.
+    fn value(&self, out: &mut Vec<u8>, value: ValueRef<'_>) {
         out.extend_from_slice(b"\":");
         match value {
             ValueRef::String(text) => push_string(out, text),
-            value if is_annotated => {
+            value if is_text(value) => {
                 out.push(b'"');
                 push_value(out, value);
                 out.push(b'"');
@@ -139,6 +165,13 @@ fn is_text(value: ValueRef<'_>) -> bool {
         ValueRef::Double(number) => !number.is_finite(),
         ValueRef::Binary(_) | ValueRef::DateTime(_) | ValueRef::Guid(_) | ValueRef::Int64(_) => true,
     }
+}
+
+/// Writes the type of a value behind the name of its annotation.
+fn annotate(out: &mut Vec<u8>, value: ValueRef<'_>) {
+    out.extend_from_slice(b"@odata.type\":\"Edm.");
+    out.extend_from_slice(value.edm_type().name().as_bytes());
+    out.extend_from_slice(b"\",");
 }
 
 /// Before every member but the first of an object.

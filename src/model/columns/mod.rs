@@ -14,6 +14,7 @@
 //! a column for each, named `Age:Int64`; the column of digits is `HiredAt:tick`. No property's name
 //! has a colon.
 
+mod entity_view;
 mod keys;
 mod property_builder;
 mod property_lookup;
@@ -27,6 +28,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Schema, TimeUnit};
 use arrow::error::ArrowError;
 use arrow_schema::extension::Uuid;
 
+pub use entity_view::EntityView;
 pub use keys::{KEY_COLUMNS, KeyBuilder, KeyReader, PARTITION_KEY, ROW_KEY, TIMESTAMP, key_fields};
 pub use property_builder::{Capacity, PropertyBuilder, property_array};
 pub use property_lookup::PropertyLookup;

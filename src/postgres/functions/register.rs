@@ -24,7 +24,8 @@ use super::value_budget::ValueBudget;
 use super::{
     angles, arithmetic, array_fill, array_items, array_literal, concatenation, datetime_fields, datetime_make,
     datetime_trunc, deferred, encodings, fused, greatest_least, hashes, integers, json, justify, letter_case,
-    like_items, math, now, null_if, overlaps, regular_expressions, series, series_array, statistics, strings, text,
+    like_items, math, now, null_if, overlaid, overlaps, regular_expressions, series, series_array, statistics, strings,
+    text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use rowkey_formats::entity_json::{EntityEncoder, MetadataLevel, TableAddress};
-use rowkey_model::{Entity, Key};
+use rowkey_model::Key;
+use rowkey_model::columns::EntityView;
 use rowkey_sql::engine::{EntityQuery, PAGE_ENTITIES_MAX};
 use rowkey_sql::odata::{Filter, FilterKeys};
 
@@ -50,15 +51,25 @@ pub(crate) async fn query_entities(call: &Call, request: &OperationRequest, tabl
         ..filtered(options.get("$filter").unwrap_or_default())?
     };
     let id = call.table_to_read(table)?;
-    let page = call.service.page(id, &query).await.map_err(|error| failure(&error))?;
+    let address = call.address(table);
+    let mut encoder = encoder(level, &address, select.as_ref());
+    let mut body = feed_start(level, &address, select.as_ref());
+    let mut is_first = true;
+    let mut show = |entity: &dyn EntityView| {
+        if !std::mem::replace(&mut is_first, false) {
+            body.push(b',');
+        }
+        encoder.encode_in_feed(entity, &mut body);
+    };
+    let continuation = call.service.show_page(id, &query, &mut show).await.map_err(|error| failure(&error))?;
+    body.extend_from_slice(b"]}");
 
     let mut reply = Reply::odata(200).with("DataServiceVersion", "3.0;");
-    if let Some(next) = &page.continuation {
+    if let Some(next) = &continuation {
         reply = reply
             .with("x-ms-continuation-NextPartitionKey", encode(&next.partition))
             .with("x-ms-continuation-NextRowKey", encode(&next.row));
     }
-    let body = feed(&page.entities, level, &call.address(table), select.as_ref());
     Ok(reply.with_body(json_type(level), body))
 }
 
@@ -93,7 +104,8 @@ fn encoder(level: MetadataLevel, address: &TableAddress, select: Option<&Select>
     }
 }
 
-fn feed(entities: &[Entity], level: MetadataLevel, address: &TableAddress, select: Option<&Select>) -> Vec<u8> {
+/// What stands before the entities of a feed.
+fn feed_start(level: MetadataLevel, address: &TableAddress, select: Option<&Select>) -> Vec<u8> {
     let mut body = Vec::new();
     body.push(b'{');
     if level > MetadataLevel::None {
@@ -102,13 +114,5 @@ fn feed(entities: &[Entity], level: MetadataLevel, address: &TableAddress, selec
         body.extend_from_slice(format!("\"odata.metadata\":{context},").as_bytes());
     }
     body.extend_from_slice(b"\"value\":[");
-    let encoder = encoder(level, address, select);
-    for (at, entity) in entities.iter().enumerate() {
-        if at > 0 {
-            body.push(b',');
-        }
-        encoder.encode_in_feed(entity, &entity.etag(), &mut body);
-    }
-    body.extend_from_slice(b"]}");
     body
 }

@@ -46,7 +46,7 @@ impl ScalarUDFImpl for EntityJson {
         let columns = named_columns(&args.args, rows)?;
         let entities = EntityColumns::of(&columns)?;
         // In a feed, where there is no address beside the properties.
-        let encoder = EntityEncoder::new(MetadataLevel::Minimal, &TableAddress::new("", "", ""));
+        let mut encoder = EntityEncoder::new(MetadataLevel::Minimal, &TableAddress::new("", "", ""));
         let mut texts = StringViewBuilder::with_capacity(rows);
         let mut written = Vec::new();
         for row in 0..rows {
@@ -55,7 +55,7 @@ impl ScalarUDFImpl for EntityJson {
                 continue;
             };
             written.clear();
-            encoder.encode_in_feed(&entity, &entity.etag(), &mut written);
+            encoder.encode_in_feed(&entity, &mut written);
             let text = std::str::from_utf8(&written).map_err(|error| DataFusionError::External(Box::new(error)))?;
             texts.append_value(text);
         }

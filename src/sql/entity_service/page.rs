@@ -1,6 +1,7 @@
 //! Queries that are answered a page at a time (Table service specification, section 2.7).
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use futures::TryStreamExt;
 
 use super::service::EntityService;
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_model::columns::EntityView;
 use rowkey_model::{Entity, Key, KeyCut, KeyRange, KeySet};
 use rowkey_storage::EntityFilter;
 
@@ -53,7 +55,7 @@ impl EntityQuery {
         }
     }
 
-    fn takes(&self, entity: &Entity) -> bool {
+    fn takes(&self, entity: &dyn EntityView) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter(entity))
     }
 
@@ -94,54 +96,91 @@ impl EntityService {
     /// # Errors
     /// `INVALID_PARAMETER_VALUE` for too large a page, `UNDEFINED_TABLE` if the table is gone.
     pub async fn page(&self, table: u64, query: &EntityQuery) -> Result<EntityPage> {
+        let mut entities = Vec::new();
+        let mut take = |entity: &dyn EntityView| entities.push(query.selected(entity.to_entity()));
+        let continuation = self.show_page(table, query, &mut take).await?;
+        Ok(EntityPage { entities, continuation })
+    }
+
+    /// Shows the entities of such a page one after the other, with all of their properties,
+    /// whatever the query selects; gives where the next page begins.
+    ///
+    /// # Errors
+    /// Those of [`Self::page`].
+    pub async fn show_page(
+        &self,
+        table: u64,
+        query: &EntityQuery,
+        show: &mut (dyn FnMut(&dyn EntityView) + Send),
+    ) -> Result<Option<Key>> {
         if query.top > PAGE_ENTITIES_MAX {
             let message = format!("a page has at most {PAGE_ENTITIES_MAX} entities, and {} were asked for", query.top);
             return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
         let table = self.table_snapshot(table)?;
         if query.top == 0 {
-            return Ok(EntityPage::default());
+            return Ok(None);
         }
         let (clock, files) = (self.store.clock(), self.store.files());
         let began = clock.elapsed();
         // The first entities are looked at whatever they take, so that each page gets on.
         let is_late = |looked_at: bool| looked_at && clock.elapsed().saturating_sub(began) >= PAGE_DURATION_MAX;
-        let (mut page, mut looked_at, mut bytes) = (EntityPage::default(), false, 0);
+        let (mut looked_at, mut page) = (false, PageBounds { entities_left: query.top, bytes: 0 });
         for range in self.principal().keys_within(query.keys_left()).ranges() {
             if let Some(key) = range.as_point() {
                 // Before it is read: keys that are not there cost time as well.
                 if is_late(looked_at) {
-                    page.continuation = Some(key.to_key());
-                    return Ok(page);
+                    return Ok(Some(key.to_key()));
                 }
                 looked_at = true;
                 let Some(entity) = table.get(files, key).await? else { continue };
-                if page.entities.len() == query.top || bytes >= PAGE_BYTES_MAX {
-                    page.continuation = Some(key.to_key());
-                    return Ok(page);
+                if page.is_full() {
+                    return Ok(Some(key.to_key()));
                 }
-                if query.takes(&entity) {
-                    bytes += entity.size_bytes_max();
-                    page.entities.push(query.selected(Entity::clone(&entity)));
+                if query.takes(&*entity) {
+                    page.add(&*entity);
+                    show(&*entity);
                 }
                 continue;
             }
             let mut batches = table.first_in_range(Arc::clone(files), range.clone(), query.filter.clone());
-            while let Some(batch) = batches.try_next().await? {
+            while let Some(rows) = batches.try_next().await? {
                 let is_late = is_late(looked_at);
-                for entity in batch {
-                    if page.entities.len() == query.top || bytes >= PAGE_BYTES_MAX || is_late {
-                        page.continuation = Some(entity.key);
-                        return Ok(page);
+                let mut continuation = None;
+                let _end = rows.each(&mut |entity| {
+                    if is_late || page.is_full() {
+                        continuation = Some(entity.key().to_key());
+                        return ControlFlow::Break(());
                     }
                     looked_at = true;
-                    if query.takes(&entity) {
-                        bytes += entity.size_bytes_max();
-                        page.entities.push(query.selected(entity));
+                    if query.takes(entity) {
+                        page.add(entity);
+                        show(entity);
                     }
+                    ControlFlow::Continue(())
+                })?;
+                if continuation.is_some() {
+                    return Ok(continuation);
                 }
             }
         }
-        Ok(page)
+        Ok(None)
+    }
+}
+
+/// What a page still takes.
+struct PageBounds {
+    entities_left: usize,
+    bytes: usize,
+}
+
+impl PageBounds {
+    fn is_full(&self) -> bool {
+        self.entities_left == 0 || self.bytes >= PAGE_BYTES_MAX
+    }
+
+    fn add(&mut self, entity: &dyn EntityView) {
+        self.entities_left -= 1;
+        self.bytes += entity.size_bytes_max();
     }
 }

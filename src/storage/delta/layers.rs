@@ -102,6 +102,16 @@ impl Layers {
         })
     }
 
+    /// Each layer by its number, with the places of the first of its versions in a range and of the
+    /// first behind it.
+    pub fn places_in(&self, range: &KeyRange) -> impl Iterator<Item = (usize, usize, usize)> {
+        self.layers.iter().enumerate().map(|(place, layer)| {
+            let from = layer.versions().partition_point(|version| !range.lower().is_below(version.key()));
+            let to = layer.versions().partition_point(|version| !range.upper().is_below(version.key()));
+            (place, from, to.max(from))
+        })
+    }
+
     /// The newest visible version of a key.
     #[cfg(test)]
     pub fn find(&self, key: &[u8]) -> Option<&Arc<Version>> {

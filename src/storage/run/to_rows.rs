@@ -10,7 +10,7 @@ use super::layout::RunLayout;
 use super::open::OpenRun;
 use super::other;
 use crate::error::{Error, Result};
-use rowkey_model::columns::{KeyReader, PARTITION_KEY, PropertyLookup, PropertyReader, ROW_KEY, TIMESTAMP};
+use rowkey_model::columns::{EntityView, KeyReader, PARTITION_KEY, PropertyLookup, PropertyReader, ROW_KEY, TIMESTAMP};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
 use rowkey_model::{DateTime, Entity, KeyRef, Value};
 
@@ -91,6 +91,18 @@ impl<'a> EntityColumns<'a> {
         Ok(ColumnsRow { columns: self, at: i, other: self.other(i)? })
     }
 
+    /// The columns in the order of their names.
+    pub(crate) fn by_name(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.columns.len()).collect();
+        places.sort_by_key(|&place| &**self.columns[place].name);
+        places
+    }
+
+    /// Row `i` as it is stored; `by_name` is [`Self::by_name`].
+    pub(crate) fn view<'v>(&'v self, i: usize, by_name: &'v [usize]) -> Result<ColumnsView<'v>> {
+        Ok(ColumnsView { row: self.row(i)?, by_name })
+    }
+
     /// Row `i` as an entity of its own.
     pub fn entity(&self, i: usize) -> Result<Entity> {
         let mut properties = Vec::with_capacity(self.columns.len());
@@ -169,5 +181,54 @@ impl PropertyLookup for ColumnsRow<'_> {
                 value.or_else(|| other.iter().find(|(other, _)| **other == *name).map(|(_, value)| value.into()))
             }
         }
+    }
+}
+
+/// The same, whose properties come in the order of their names.
+#[derive(Debug)]
+pub(crate) struct ColumnsView<'a> {
+    row: ColumnsRow<'a>,
+    by_name: &'a [usize],
+}
+
+impl ColumnsView<'_> {
+    /// What the row has in columns, in the order of their names.
+    fn in_columns(&self) -> impl Iterator<Item = (&Arc<str>, ValueRef<'_>)> {
+        let ColumnsRow { columns, at, .. } = &self.row;
+        let columns = self.by_name.iter().filter_map(|&place| columns.columns.get(place));
+        columns.filter_map(|column| column.values.get(*at).map(|value| (column.name, value)))
+    }
+}
+
+impl PropertyLookup for ColumnsView<'_> {
+    fn property(&self, name: &str) -> Option<ValueRef<'_>> {
+        self.row.property(name)
+    }
+}
+
+impl EntityView for ColumnsView<'_> {
+    fn key(&self) -> KeyRef<'_> {
+        self.row.columns.key(self.row.at)
+    }
+
+    fn timestamp(&self) -> DateTime {
+        self.row.columns.timestamp(self.row.at)
+    }
+
+    fn each_property(&self, take: &mut dyn FnMut(&str, ValueRef<'_>)) {
+        if self.row.other.is_empty() {
+            self.in_columns().for_each(|(name, value)| take(name, value));
+            return;
+        }
+        let other = self.row.other.iter().map(|(name, value)| (name, ValueRef::from(value)));
+        let mut properties: Vec<_> = self.in_columns().chain(other).collect();
+        properties.sort_by_key(|(name, _)| &***name);
+        properties.into_iter().for_each(|(name, value)| take(name, value));
+    }
+
+    fn to_entity(&self) -> Entity {
+        let in_columns = self.in_columns().map(|(name, value)| (Arc::clone(name), value.to_value()));
+        let properties = in_columns.chain(self.row.other.iter().cloned()).collect();
+        Entity::from_parts(self.key().to_key(), self.timestamp(), properties)
     }
 }

@@ -1,0 +1,58 @@
+//! Entities that are read where they are stored.
+
+use std::sync::Arc;
+
+use super::PropertyLookup;
+use crate::rows::ValueRef;
+use crate::{DateTime, Entity, KeyRef};
+
+/// An entity, however it is stored.
+pub trait EntityView: PropertyLookup {
+    /// Its key.
+    fn key(&self) -> KeyRef<'_>;
+
+    /// When it was last written.
+    fn timestamp(&self) -> DateTime;
+
+    /// Gives its properties in the order of their names.
+    fn each_property(&self, take: &mut dyn FnMut(&str, ValueRef<'_>));
+
+    /// An entity of its own.
+    fn to_entity(&self) -> Entity {
+        let mut properties = Vec::new();
+        self.each_property(&mut |name, value| properties.push((Arc::from(name), value.to_value())));
+        Entity::from_parts(self.key().to_key(), self.timestamp(), properties)
+    }
+
+    /// As [`Entity::size_bytes_max`].
+    fn size_bytes_max(&self) -> usize {
+        let key = self.key();
+        let mut bytes = 4 + 2 * (key.partition.len() + key.row.len());
+        self.each_property(&mut |name, value| bytes += 8 + 2 * name.len() + value.size_bytes_max());
+        bytes
+    }
+}
+
+impl EntityView for Entity {
+    fn key(&self) -> KeyRef<'_> {
+        self.key.as_ref()
+    }
+
+    fn timestamp(&self) -> DateTime {
+        self.timestamp
+    }
+
+    fn each_property(&self, take: &mut dyn FnMut(&str, ValueRef<'_>)) {
+        for (name, value) in self.properties() {
+            take(name, ValueRef::from(value));
+        }
+    }
+
+    fn to_entity(&self) -> Entity {
+        self.clone()
+    }
+
+    fn size_bytes_max(&self) -> usize {
+        Entity::size_bytes_max(self)
+    }
+}

@@ -1,0 +1,158 @@
+//! Entities in key order, shown where they are stored: who writes a page of them, or looks for some,
+//! needs none of its own.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use arrow::record_batch::RecordBatch;
+use futures::TryStreamExt;
+use futures::stream::{self, BoxStream};
+
+use super::delta::Layers;
+use super::error::Result;
+use super::read::{BATCH_ROWS, EntityFilter, Reading, run_batches};
+use super::run::{EntityColumns, OpenRun, PARTITION_KEY, ROW_KEY, RunFiles, TIMESTAMP};
+use super::snapshot::TableSnapshot;
+use rowkey_model::columns::{EntityView, PropertyLookup};
+use rowkey_model::rows::{PropertyId, RowRef, ValueRef};
+use rowkey_model::{DateTime, Entity, KeyRange, KeyRef};
+
+/// The names of a table with more properties are looked up one by one.
+const NAMES_COPIED_MAX: usize = 1024;
+
+/// Some entities, in key order.
+#[derive(Debug)]
+pub struct EntityRows(Rows);
+
+#[derive(Debug)]
+enum Rows {
+    /// The rows of a run file whose keys lie in the range.
+    Stored { open: Arc<OpenRun>, batch: RecordBatch, range: KeyRange },
+    /// Versions of one layer, by their places.
+    Recent { layers: Arc<Layers>, layer: usize, from: usize, to: usize },
+    /// Merged from several files and layers.
+    Merged(Vec<Entity>),
+}
+
+impl TableSnapshot {
+    /// The first entities of a range, for a reader who comes again and again and wants those that a
+    /// filter holds for. Others may be left out, but not the last of a batch, so that the reader
+    /// sees how far it is.
+    pub fn first_in_range(
+        &self,
+        files: Arc<RunFiles>,
+        range: KeyRange,
+        filter: Option<EntityFilter>,
+    ) -> BoxStream<'static, Result<EntityRows>> {
+        let layers = self.layers();
+        let recent: Vec<(usize, usize, usize)> =
+            layers.iter().flat_map(|layers| layers.places_in(&range)).filter(|(_, from, to)| from < to).collect();
+        let mut lanes = self.lanes(&range);
+        match (lanes.len(), recent.as_slice(), layers) {
+            (1, [], _) => {
+                let batches = run_batches(files, range.clone(), lanes.remove(0), None, Reading::First);
+                let stored = move |(open, batch)| EntityRows(Rows::Stored { open, batch, range: range.clone() });
+                Box::pin(batches.map_ok(stored))
+            }
+            (0, &[(layer, from, to)], Some(layers)) => {
+                let some = (from..to).step_by(BATCH_ROWS).map(move |from| {
+                    let to = to.min(from + BATCH_ROWS);
+                    Ok(EntityRows(Rows::Recent { layers: Arc::clone(&layers), layer, from, to }))
+                });
+                Box::pin(stream::iter(some))
+            }
+            _ => {
+                let merged = self.entities(files, range, Reading::First, filter);
+                Box::pin(merged.map_ok(|entities| EntityRows(Rows::Merged(entities))))
+            }
+        }
+    }
+}
+
+impl EntityRows {
+    /// Shows one entity after the other, until `visit` breaks off.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt) for a row that is none.
+    pub fn each(&self, visit: &mut dyn FnMut(&dyn EntityView) -> ControlFlow<()>) -> Result<ControlFlow<()>> {
+        match &self.0 {
+            Rows::Stored { open, batch, range } => {
+                let columns = EntityColumns::of(open, batch)?;
+                let by_name = columns.by_name();
+                for i in (0..columns.len()).filter(|&i| range.contains(columns.key(i))) {
+                    if visit(&columns.view(i, &by_name)?).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Ok(ControlFlow::Continue(()))
+            }
+            Rows::Recent { layers, layer, from, to } => Ok(each_recent(layers, *layer, *from..*to, visit)),
+            Rows::Merged(entities) => Ok(entities.iter().try_for_each(|entity| visit(entity))),
+        }
+    }
+}
+
+fn each_recent(
+    layers: &Layers,
+    layer: usize,
+    places: std::ops::Range<usize>,
+    visit: &mut dyn FnMut(&dyn EntityView) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let Some((layer, hidden)) = layers.iter().nth(layer) else { return ControlFlow::Continue(()) };
+    let names = (layers.names().len() <= NAMES_COPIED_MAX).then(|| layers.names().all());
+    let versions = layer.versions().iter().enumerate().take(places.end).skip(places.start);
+    for (place, version) in versions {
+        let Some(row) = version.row().filter(|_| !hidden.contains(place as u32)) else { continue };
+        match &names {
+            Some(names) => visit(&RecentRow { row, names })?,
+            None => visit(&row.to_entity(layers.names()))?,
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// A version that is in no file yet.
+struct RecentRow<'a> {
+    row: RowRef<'a>,
+    /// By number of the property.
+    names: &'a [Arc<str>],
+}
+
+impl RecentRow<'_> {
+    fn name(&self, id: PropertyId) -> &str {
+        self.names.get(id.index()).map(|name| &**name).unwrap_or_default()
+    }
+}
+
+impl PropertyLookup for RecentRow<'_> {
+    fn property(&self, name: &str) -> Option<ValueRef<'_>> {
+        match name {
+            PARTITION_KEY => Some(ValueRef::String(self.row.key().partition)),
+            ROW_KEY => Some(ValueRef::String(self.row.key().row)),
+            TIMESTAMP => Some(ValueRef::DateTime(self.timestamp())),
+            name => self.row.properties().find(|(id, _)| self.name(*id) == name).map(|(_, value)| value),
+        }
+    }
+}
+
+impl EntityView for RecentRow<'_> {
+    fn key(&self) -> KeyRef<'_> {
+        self.row.key()
+    }
+
+    fn timestamp(&self) -> DateTime {
+        self.row.timestamp().unwrap_or(DateTime::MIN)
+    }
+
+    fn each_property(&self, take: &mut dyn FnMut(&str, ValueRef<'_>)) {
+        // Numbers follow the names in most tables, whose clients write them in their order.
+        let names = self.row.properties().map(|(id, _)| self.name(id));
+        if names.is_sorted() {
+            self.row.properties().for_each(|(id, value)| take(self.name(id), value));
+            return;
+        }
+        let mut properties: Vec<_> = self.row.properties().map(|(id, value)| (self.name(id), value)).collect();
+        properties.sort_unstable_by_key(|(name, _)| *name);
+        properties.into_iter().for_each(|(name, value)| take(name, value));
+    }
+}
