@@ -14,7 +14,7 @@ use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, call, is_comparison};
 use super::scalar::type_of;
 use super::system::is_vector;
-use super::{array_items, datetime_fields, text};
+use super::{array_items, datetime_fields, overlaid, text};
 
 /// The types of literals are not settled while a statement is planned, nor is the zone asked for:
 /// what is planned here is resolved again by [`super::PostgresTypes`]. It makes sure that operands
@@ -182,6 +182,13 @@ impl ExprPlanner for PostgresOperators {
 
     fn plan_position(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
         Ok(match text::FUNCTIONS.iter().find(|function| function.name == "position") {
+            Some(function) => PlannerResult::Planned(call(function, args)),
+            None => PlannerResult::Original(args),
+        })
+    }
+
+    fn plan_overlay(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+        Ok(match overlaid::FUNCTIONS.first() {
             Some(function) => PlannerResult::Planned(call(function, args)),
             None => PlannerResult::Original(args),
         })

@@ -1,9 +1,10 @@
-//! Functional dependencies that do not hold after a join.
+//! Functional dependencies that do not hold after a join or an UNNEST.
 //!
 //! DataFusion records that the grouping columns of an aggregate are a key. A join may repeat them;
 //! an aggregate above the join that groups by those columns and others counts as having the key
 //! again, and a DISTINCT or GROUP BY above is dropped. So functional dependencies from below a join
-//! are hidden from the aggregates above it.
+//! are hidden from the aggregates above it. UNNEST repeats the rows of its input, and has its
+//! dependencies nevertheless: they are hidden from it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,6 +43,11 @@ impl AnalyzerRule for HideFunctionalDependencies {
                 aggregate.input = hidden(aggregate.input)?;
                 Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
             }
+            // It repeats all keys of its input, and says that they are keys still.
+            LogicalPlan::Unnest(mut unnest) if has_functional_dependencies(&unnest.input) => {
+                unnest.input = hidden(unnest.input)?;
+                Ok(Transformed::yes(LogicalPlan::Unnest(unnest)))
+            }
             LogicalPlan::Distinct(Distinct::All(input)) if has_repeated_key(&input)? => {
                 Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::All(hidden(input)?))))
             }
@@ -61,6 +67,10 @@ impl AnalyzerRule for HideFunctionalDependencies {
     fn name(&self) -> &str {
         "hide_functional_dependencies"
     }
+}
+
+fn has_functional_dependencies(plan: &LogicalPlan) -> bool {
+    plan.schema().functional_dependencies().iter().next().is_some()
 }
 
 /// Whether a plan has a functional dependency from below a join, or will when its DISTINCTs have

@@ -6,10 +6,12 @@ mod forgotten_properties;
 mod functional_dependencies;
 mod inlined_columns;
 mod null_equal_joins;
+mod partitioned_join_filters;
 mod schemas_above_joins;
 mod spilling_sorts;
 mod unambiguous_filters;
 mod values_of_subqueries;
+mod windows_over_constants;
 
 #[cfg(test)]
 mod canaries;
@@ -33,7 +35,7 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 10] = [
+const WORKAROUNDS: [Workaround; 12] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
@@ -46,6 +48,12 @@ const WORKAROUNDS: [Workaround; 10] = [
         install: inlined_columns::install,
     },
     Workaround { name: "heaps of sorts that do not spill", upstream: None, install: spilling_sorts::install },
+    Workaround { name: "windows over constant keys", upstream: None, install: windows_over_constants::install },
+    Workaround {
+        name: "partitions of joins that wait for one another",
+        upstream: None,
+        install: partitioned_join_filters::install,
+    },
     Workaround { name: "keys of joins where NULL equals NULL", upstream: None, install: null_equal_joins::install },
     Workaround {
         name: "conditions above aggregates, windows, DISTINCT and UNNEST",
