@@ -1,5 +1,5 @@
-//! Entities in key order, shown where they are stored: who writes a page of them, or looks for some,
-//! needs none of its own.
+//! Entities in key order, shown where they are stored: who writes a page of them, or looks for
+//! some, needs none of its own.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Hash joins whose partitions wait for one another.
 //!
-//! A join that filters the scan of its probe side by the keys of its build side reads no row of that
-//! scan before all of its partitions have reported. A partitioned join above may be done with one of
-//! its partitions without having read it, as a left join that has no rows there on its left: the
-//! others then wait for ever. So joins on the probe side of a partitioned one, in partitions that
-//! are read as they are, filter no scans.
+//! A join that filters the scan of its probe side by the keys of its build side reads no row of
+//! that scan before all of its partitions have reported. A partitioned join above may be done with
+//! one of its partitions without having read it, as a left join that has no rows there on its left:
+//! the others then wait for ever. So joins on the probe side of a partitioned one, in partitions
+//! that are read as they are, filter no scans.
 
 use std::sync::Arc;
 
@@ -15,7 +15,9 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode, SortMergeJoinExec};
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
+};
 
 use crate::rules::Rules;
 
@@ -52,7 +54,11 @@ fn without_filters(plan: Arc<dyn ExecutionPlan>, may_stay_unread: bool) -> Resul
         is_changed |= !Arc::ptr_eq(&changed, child);
         children.push(changed);
     }
-    let plan = if is_changed { plan.with_new_children(children)? } else { plan };
+    let plan = if is_changed {
+        plan.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))?
+    } else {
+        plan
+    };
     let is_waiting_join = || plan.is::<HashJoinExec>() && plan.output_partitioning().partition_count() > 1;
     // A join that has not begun has no other state than its filter.
     if may_stay_unread && is_waiting_join() { plan.reset_state() } else { Ok(plan) }

@@ -1,8 +1,8 @@
 //! Windows whose PARTITION BY has a column that a filter or a join holds constant.
 //!
 //! Rows need no sort by such a column, and DataFusion makes none; but where it is constant in each
-//! partition of the plan, and not in all of them together, the operator of the window finds no order
-//! of it and refuses its input. So the input says in which order it is.
+//! partition of the plan, and not in all of them together, the operator of the window finds no
+//! order of it and refuses its input. So the input says in which order it is.
 
 use std::sync::Arc;
 
@@ -12,7 +12,10 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, InputOrderMode, PlanProperties, WindowExpr};
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, InputOrderMode, PlanProperties,
+    ReplaceChildrenOptions, WindowExpr,
+};
 
 use crate::pass_through::{PassThrough, PassThroughExec};
 use crate::rules::Rules;
@@ -35,7 +38,8 @@ impl PhysicalOptimizerRule for WindowsOverConstants {
             let Some((window, input)) = sorted_window(&plan) else { return Ok(Transformed::no(plan)) };
             let Some(ordering) = order_with_constants(window, input)? else { return Ok(Transformed::no(plan)) };
             let input = PassThroughExec::over(Arc::clone(input), InOrder { ordering });
-            plan.with_new_children(vec![input]).map(Transformed::yes)
+            let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+            plan.replace_children(vec![input], options).map(Transformed::yes)
         })
         .data()
     }

@@ -138,8 +138,8 @@ impl Compiler {
             // `physical_plan` takes more where there may be more to do.
             .set_usize("datafusion.optimizer.max_passes", 1)
             .set_bool("datafusion.sql_parser.enable_subquery_sort_elimination", false)
-            // What stands in a union's place where its inputs are partitioned alike fails as soon as
-            // a later rule partitions one of them otherwise.
+            // What stands in a union's place where its inputs are partitioned alike fails as soon
+            // as a later rule partitions one of them otherwise.
             .set_bool("datafusion.optimizer.prefer_existing_union", true)
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
         config.options_mut().extensions.insert(functions::ValueBudget::of_memory(memory_bytes));
