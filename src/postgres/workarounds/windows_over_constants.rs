@@ -35,7 +35,9 @@ impl PhysicalOptimizerRule for WindowsOverConstants {
 
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|plan| {
-            let Some((window, input)) = sorted_window(&plan) else { return Ok(Transformed::no(plan)) };
+            let Some(SortedWindow { window, input }) = SortedWindow::of(&plan) else {
+                return Ok(Transformed::no(plan));
+            };
             let Some(ordering) = order_with_constants(window, input)? else { return Ok(Transformed::no(plan)) };
             let input = PassThroughExec::over(Arc::clone(input), InOrder { ordering });
             let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
@@ -50,13 +52,20 @@ impl PhysicalOptimizerRule for WindowsOverConstants {
 }
 
 /// The first window of an operator that wants its input sorted, and the input.
-fn sorted_window(plan: &Arc<dyn ExecutionPlan>) -> Option<(&Arc<dyn WindowExpr>, &Arc<dyn ExecutionPlan>)> {
-    if let Some(exec) = plan.downcast_ref::<BoundedWindowAggExec>() {
-        let is_sorted = exec.input_order_mode == InputOrderMode::Sorted;
-        return exec.window_expr().first().filter(|_| is_sorted).map(|window| (window, exec.input()));
+struct SortedWindow<'a> {
+    window: &'a Arc<dyn WindowExpr>,
+    input: &'a Arc<dyn ExecutionPlan>,
+}
+
+impl<'a> SortedWindow<'a> {
+    fn of(plan: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
+        if let Some(exec) = plan.downcast_ref::<BoundedWindowAggExec>() {
+            let window = exec.window_expr().first().filter(|_| exec.input_order_mode == InputOrderMode::Sorted)?;
+            return Some(Self { window, input: exec.input() });
+        }
+        let exec = plan.downcast_ref::<WindowAggExec>()?;
+        Some(Self { window: exec.window_expr().first()?, input: exec.input() })
     }
-    let exec = plan.downcast_ref::<WindowAggExec>()?;
-    exec.window_expr().first().map(|window| (window, exec.input()))
 }
 
 /// The order that the rows are in, with the keys that are constant among them; none where the

@@ -15,7 +15,7 @@ pub(super) const CHAIN_MAX: usize = 2000;
 /// Most casts and the like on one value, one behind the other: each is a level of its own.
 const POSTFIX_MAX: usize = 100;
 /// Deepest nesting of calls in calls.
-const CALLS_MAX: usize = 50;
+const CALLS_MAX: usize = 32;
 /// Deepest nesting of calls that are planned as CASE, each with two copies of what is within it.
 const COPYING_CALLS_MAX: usize = 10;
 
@@ -300,7 +300,7 @@ mod tests {
     fn what_is_deep_is_refused_and_what_is_long_is_not() {
         let nested = |call: &str, depth: usize| format!("SELECT {}1{}", call.repeat(depth), ")".repeat(depth));
         for call in ["abs(", "row(", "\"f\"(", "least(", "greatest(1, ", "format('', ", "if("] {
-            assert!(refused(&nested(call, CALLS_MAX + 1)).contains("nested more than 50"), "{call}");
+            assert!(refused(&nested(call, CALLS_MAX + 1)).contains("nested more than 32"), "{call}");
         }
         for call in ["coalesce(", "NULLIF(1, ", "\"coalesce\"("] {
             assert!(refused(&nested(call, COPYING_CALLS_MAX + 1)).contains("nested more than 10"), "{call}");
