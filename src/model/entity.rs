@@ -1,11 +1,11 @@
 //! A whole entity.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::key::Key;
 use super::limits::{ENTITY_BYTES_MAX, PROPERTIES_MAX};
 use super::name::validate_property_name;
+use super::rows::ValueRef;
 use super::value::Value;
 use rowkey_base::DateTime;
 use rowkey_base::{Rejected, Rule};
@@ -58,7 +58,8 @@ impl Entity {
     }
 
     fn size_bytes_by(&self, units: impl Fn(&str) -> usize) -> usize {
-        let property_bytes = |(name, value): &(Arc<str>, Value)| 8 + 2 * units(name) + value_bytes(value, &units);
+        let property_bytes =
+            |(name, value): &(Arc<str>, Value)| 8 + 2 * units(name) + ValueRef::from(value).service_bytes(&units);
         let keys = units(&self.key.partition) + units(&self.key.row);
         4 + 2 * keys + self.properties.iter().map(property_bytes).sum::<usize>()
     }
@@ -71,37 +72,12 @@ impl Entity {
 
     /// The ETag of an entity that was last written at this time.
     pub fn etag_of(timestamp: DateTime) -> String {
-        let mut etag = String::new();
-        Self::push_etag(timestamp, &mut etag);
-        etag
-    }
-
-    /// Appends the ETag of an entity that was last written at this time.
-    pub fn push_etag(timestamp: DateTime, to: &mut String) {
-        to.push_str("W/\"datetime'");
-        let from = to.len();
-        // A text takes everything.
-        let _written = write!(to, "{timestamp}");
-        while let Some(colon) = to[from..].find(':') {
-            to.replace_range(from + colon..=from + colon, "%3A");
-        }
-        to.push_str("'\"");
+        format!("W/\"datetime'{}'\"", timestamp.to_string().replace(':', "%3A"))
     }
 }
 
 fn utf16_units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
-}
-
-fn value_bytes(value: &Value, units: impl Fn(&str) -> usize) -> usize {
-    match value {
-        Value::Binary(bytes) => bytes.len() + 4,
-        Value::Boolean(_) => 1,
-        Value::DateTime(_) | Value::Double(_) | Value::Int64(_) => 8,
-        Value::Guid(_) => 16,
-        Value::Int32(_) => 4,
-        Value::String(text) => 2 * units(text) + 4,
-    }
 }
 
 /// Builds an [`Entity`] that obeys every rule of the data model.

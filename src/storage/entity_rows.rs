@@ -1,7 +1,7 @@
 //! Entities in key order, shown where they are stored: who writes a page of them, or looks for
 //! some, needs none of its own.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use arrow::record_batch::RecordBatch;
@@ -35,9 +35,8 @@ enum Rows {
 }
 
 impl TableSnapshot {
-    /// The first entities of a range, for a reader who comes again and again and wants those that a
-    /// filter holds for. Others may be left out, but not the last of a batch, so that the reader
-    /// sees how far it is.
+    /// The first entities of a range, for keyset pagination over those that a filter holds for.
+    /// Others may be left out, but not the last of a batch, which says how far the page got.
     pub fn first_in_range(
         &self,
         files: Arc<RunFiles>,
@@ -74,14 +73,14 @@ impl EntityRows {
     ///
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt) for a row that is none.
-    pub fn each(&self, visit: &mut dyn FnMut(&dyn EntityView) -> ControlFlow<()>) -> Result<ControlFlow<()>> {
+    pub fn each<B>(&self, visit: &mut dyn FnMut(&dyn EntityView) -> ControlFlow<B>) -> Result<ControlFlow<B>> {
         match &self.0 {
             Rows::Stored { open, batch, range } => {
                 let columns = EntityColumns::of(open, batch)?;
                 let by_name = columns.by_name();
                 for i in (0..columns.len()).filter(|&i| range.contains(columns.key(i))) {
-                    if visit(&columns.view(i, &by_name)?).is_break() {
-                        return Ok(ControlFlow::Break(()));
+                    if let broken @ ControlFlow::Break(_) = visit(&columns.view(i, &by_name)?) {
+                        return Ok(broken);
                     }
                 }
                 Ok(ControlFlow::Continue(()))
@@ -92,12 +91,12 @@ impl EntityRows {
     }
 }
 
-fn each_recent(
+fn each_recent<B>(
     layers: &Layers,
     layer: usize,
-    places: std::ops::Range<usize>,
-    visit: &mut dyn FnMut(&dyn EntityView) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+    places: Range<usize>,
+    visit: &mut dyn FnMut(&dyn EntityView) -> ControlFlow<B>,
+) -> ControlFlow<B> {
     let Some((layer, hidden)) = layers.iter().nth(layer) else { return ControlFlow::Continue(()) };
     let names = (layers.names().len() <= NAMES_COPIED_MAX).then(|| layers.names().all());
     let versions = layer.versions().iter().enumerate().take(places.end).skip(places.start);
@@ -154,5 +153,11 @@ impl EntityView for RecentRow<'_> {
         let mut properties: Vec<_> = self.row.properties().map(|(id, value)| (self.name(id), value)).collect();
         properties.sort_unstable_by_key(|(name, _)| *name);
         properties.into_iter().for_each(|(name, value)| take(name, value));
+    }
+
+    fn to_entity(&self) -> Entity {
+        let named = |(id, value): (PropertyId, ValueRef<'_>)| (self.names.get(id.index()).cloned(), value.to_value());
+        let properties = self.row.properties().map(named).filter_map(|(name, value)| Some((name?, value)));
+        Entity::from_parts(self.key().to_key(), self.timestamp(), properties.collect())
     }
 }

@@ -32,21 +32,19 @@ pub struct EntityEncoder {
     writer: ObjectWriter,
     /// The names of the properties that are written, in their order; none writes all.
     select: Option<Vec<String>>,
-    /// The ETag of the last element of a feed.
-    etag: String,
 }
 
 impl EntityEncoder {
     /// The address is written at the levels [`MetadataLevel::Minimal`] and [`MetadataLevel::Full`].
     pub fn new(level: MetadataLevel, table: &TableAddress) -> Self {
-        Self { writer: ObjectWriter::new(level, Some(table.clone())), select: None, etag: String::new() }
+        Self { writer: ObjectWriter::new(level, Some(table.clone())), select: None }
     }
 
     /// One that writes these properties in this order, and null for those that an entity lacks
     /// (section 2.8); `suffix` stands behind the context of a single entity.
     pub fn selecting(level: MetadataLevel, table: &TableAddress, select: &[String], suffix: &str) -> Self {
         let writer = ObjectWriter::new(level, Some(table.clone())).with_context_suffix(suffix);
-        Self { writer, select: Some(select.to_vec()), etag: String::new() }
+        Self { writer, select: Some(select.to_vec()) }
     }
 
     /// Appends an entity as the answer to a point query or an insert, with `odata.metadata` of its
@@ -58,15 +56,9 @@ impl EntityEncoder {
 
     /// Appends an entity as an element of a feed, whose `odata.metadata` stands before its array
     /// ([`TableAddress::feed_context`]); its ETag is that of its Timestamp.
-    pub fn encode_in_feed(&mut self, entity: &dyn EntityView, out: &mut Vec<u8>) {
-        let etag = self.writer.has_etags().then(|| {
-            let mut etag = std::mem::take(&mut self.etag);
-            etag.clear();
-            Entity::push_etag(entity.timestamp(), &mut etag);
-            etag
-        });
+    pub fn encode_in_feed(&self, entity: &dyn EntityView, out: &mut Vec<u8>) {
+        let etag = self.writer.has_etags().then(|| Entity::etag_of(entity.timestamp()));
         self.encode_as(entity, etag.as_deref(), true, out);
-        self.etag = etag.unwrap_or_default();
     }
 
     fn encode_as(&self, entity: &dyn EntityView, etag: Option<&str>, is_in_feed: bool, out: &mut Vec<u8>) {

@@ -1,7 +1,5 @@
 //! Entities that are read where they are stored.
 
-use std::sync::Arc;
-
 use super::PropertyLookup;
 use crate::rows::ValueRef;
 use crate::{DateTime, Entity, KeyRef};
@@ -18,17 +16,13 @@ pub trait EntityView: PropertyLookup {
     fn each_property(&self, take: &mut dyn FnMut(&str, ValueRef<'_>));
 
     /// An entity of its own.
-    fn to_entity(&self) -> Entity {
-        let mut properties = Vec::new();
-        self.each_property(&mut |name, value| properties.push((Arc::from(name), value.to_value())));
-        Entity::from_parts(self.key().to_key(), self.timestamp(), properties)
-    }
+    fn to_entity(&self) -> Entity;
 
     /// As [`Entity::size_bytes_max`].
     fn size_bytes_max(&self) -> usize {
         let key = self.key();
         let mut bytes = 4 + 2 * (key.partition.len() + key.row.len());
-        self.each_property(&mut |name, value| bytes += 8 + 2 * name.len() + value.size_bytes_max());
+        self.each_property(&mut |name, value| bytes += 8 + 2 * name.len() + value.service_bytes(str::len));
         bytes
     }
 }
@@ -50,9 +44,5 @@ impl EntityView for Entity {
 
     fn to_entity(&self) -> Entity {
         self.clone()
-    }
-
-    fn size_bytes_max(&self) -> usize {
-        Entity::size_bytes_max(self)
     }
 }

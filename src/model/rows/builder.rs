@@ -170,7 +170,7 @@ impl<'a> RowBuilder<'a> {
         let units = |text: &str| text.encode_utf16().count();
         let properties = Properties::of(&self.rows.arena[self.rows.unfinished.from..]);
         properties.fold(4 + 2 * (units(partition) + units(row)), |bytes, (id, value)| {
-            bytes + 8 + 2 * units(&self.names.name(id)) + value.service_bytes()
+            bytes + 8 + 2 * units(&self.names.name(id)) + value.service_bytes(units)
         })
     }
 }

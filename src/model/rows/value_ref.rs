@@ -44,19 +44,6 @@ impl ValueRef<'_> {
         }
     }
 
-    /// Not less than what the value counts in the size of an entity
-    /// ([`Entity::size_bytes`](crate::Entity::size_bytes)).
-    pub fn size_bytes_max(&self) -> usize {
-        match self {
-            ValueRef::Binary(bytes) => bytes.len() + 4,
-            ValueRef::Boolean(_) => 1,
-            ValueRef::DateTime(_) | ValueRef::Double(_) | ValueRef::Int64(_) => 8,
-            ValueRef::Guid(_) => 16,
-            ValueRef::Int32(_) => 4,
-            ValueRef::String(text) => 2 * text.len() + 4,
-        }
-    }
-
     /// Appends the value without its type. Fixed-size values are little-endian; texts and binaries
     /// have a u32 length before.
     pub(super) fn encode(&self, arena: &mut Vec<u8>) {
@@ -72,15 +59,16 @@ impl ValueRef<'_> {
         }
     }
 
-    /// Bytes of the value in the service's entity size formula.
-    pub(super) fn service_bytes(&self) -> usize {
+    /// Bytes of the value in the service's entity size formula
+    /// ([`Entity::size_bytes`](crate::Entity::size_bytes)); `units` counts those of a text.
+    pub(crate) fn service_bytes(&self, units: impl Fn(&str) -> usize) -> usize {
         match self {
             ValueRef::Binary(bytes) => bytes.len() + 4,
             ValueRef::Boolean(_) => 1,
             ValueRef::DateTime(_) | ValueRef::Double(_) | ValueRef::Int64(_) => 8,
             ValueRef::Guid(_) => 16,
             ValueRef::Int32(_) => 4,
-            ValueRef::String(text) => 2 * text.encode_utf16().count() + 4,
+            ValueRef::String(text) => 2 * units(text) + 4,
         }
     }
 }

@@ -357,28 +357,20 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
     }
 }
 
-/// `x = ANY (array)`: by DataFusion's function where the array is constant and short, since that
-/// makes a list of it, from which keys are taken; else by ours.
+/// `x = ANY (array)`: by DataFusion's function where the array is constant and short and x is not,
+/// since that makes a list of it, from which keys are taken; else by ours. Theirs has no NULLs among
+/// the items of a constant, and none in an empty array.
 fn equals_any(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
     let [array, item] = function.args.as_slice() else { return function };
     if !array_items::is_equals_any(function.func.name()) {
         return function;
     }
-    let is_list = !is_no_list(array) && !is_null(item);
+    let is_list = !is_no_list(array) && !item.column_refs().is_empty();
     let udf = if is_list { array_has_udf() } else { Scalar::udf(&array_items::EQUALS_ANY_OF) };
     let wanted = ScalarFunction::new_udf(udf, function.args.clone());
     match type_of(&Expr::ScalarFunction(wanted.clone()), resolver.schema) {
         Ok(_) => wanted,
         Err(_) => function,
-    }
-}
-
-/// DataFusion's function answers NULL for it, of an empty array too.
-fn is_null(item: &Expr) -> bool {
-    match item {
-        Expr::Literal(value, _) => value.is_null(),
-        Expr::Cast(cast) => is_null(&cast.expr),
-        _ => false,
     }
 }
 

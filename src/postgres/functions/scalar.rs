@@ -32,7 +32,7 @@ pub(super) const CONCATENATED: &str = "textcat";
 /// What `nullif` gives where its arguments differ.
 pub(super) const NULLIF_OPERAND: &str = "nullif_operand";
 
-/// What `x = ANY (array)` becomes: DataFusion's name for it.
+/// What `x = ANY (array)` becomes, a call with the array and x.
 pub(super) const EQUALS_ANY: &str = "(= any)";
 
 /// What `ARRAY[...]` becomes: DataFusion's name for it.

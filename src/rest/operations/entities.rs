@@ -52,7 +52,7 @@ pub(crate) async fn query_entities(call: &Call, request: &OperationRequest, tabl
     };
     let id = call.table_to_read(table)?;
     let address = call.address(table);
-    let mut encoder = encoder(level, &address, select.as_ref());
+    let encoder = encoder(level, &address, select.as_ref());
     let mut body = feed_start(level, &address, select.as_ref());
     let mut is_first = true;
     let mut show = |entity: &dyn EntityView| {

@@ -153,8 +153,8 @@ impl SessionInfo for CatalogSession {
         self.functions.typed.clone()
     }
 
-    fn function_names(&self) -> Vec<(String, FunctionKind)> {
-        self.functions.names.clone()
+    fn function_names(&self) -> &[(String, FunctionKind)] {
+        &self.functions.names
     }
 }
 

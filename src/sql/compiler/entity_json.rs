@@ -46,7 +46,7 @@ impl ScalarUDFImpl for EntityJson {
         let columns = named_columns(&args.args, rows)?;
         let entities = EntityColumns::of(&columns)?;
         // In a feed, where there is no address beside the properties.
-        let mut encoder = EntityEncoder::new(MetadataLevel::Minimal, &TableAddress::new("", "", ""));
+        let encoder = EntityEncoder::new(MetadataLevel::Minimal, &TableAddress::new("", "", ""));
         let mut texts = StringViewBuilder::with_capacity(rows);
         let mut written = Vec::new();
         for row in 0..rows {

@@ -146,11 +146,9 @@ impl EntityService {
             let mut batches = table.first_in_range(Arc::clone(files), range.clone(), query.filter.clone());
             while let Some(rows) = batches.try_next().await? {
                 let is_late = is_late(looked_at);
-                let mut continuation = None;
-                let _end = rows.each(&mut |entity| {
+                let shown = rows.each(&mut |entity| {
                     if is_late || page.is_full() {
-                        continuation = Some(entity.key().to_key());
-                        return ControlFlow::Break(());
+                        return ControlFlow::Break(entity.key().to_key());
                     }
                     looked_at = true;
                     if query.takes(entity) {
@@ -159,8 +157,8 @@ impl EntityService {
                     }
                     ControlFlow::Continue(())
                 })?;
-                if continuation.is_some() {
-                    return Ok(continuation);
+                if let ControlFlow::Break(next) = shown {
+                    return Ok(Some(next));
                 }
             }
         }

@@ -25,7 +25,7 @@ pub(crate) trait SessionInfo: Debug + Send + Sync {
     fn functions(&self) -> Vec<FunctionRow>;
     /// The names of all functions that a statement may call. Those that PostgreSQL has are listed
     /// with its signatures.
-    fn function_names(&self) -> Vec<(String, FunctionKind)>;
+    fn function_names(&self) -> &[(String, FunctionKind)];
 }
 
 /// A row of `pg_settings`.

@@ -69,8 +69,10 @@ impl SessionInfo for TestSession {
         vec![ActivityRow { pid: 42, database, user, client_addr, state, query, ..ActivityRow::default() }]
     }
 
-    fn function_names(&self) -> Vec<(String, crate::system_catalog::FunctionKind)> {
-        vec![("upper".to_owned(), crate::system_catalog::FunctionKind::Scalar)]
+    fn function_names(&self) -> &[(String, crate::system_catalog::FunctionKind)] {
+        static NAMES: std::sync::LazyLock<[(String, crate::system_catalog::FunctionKind); 1]> =
+            std::sync::LazyLock::new(|| [("upper".to_owned(), crate::system_catalog::FunctionKind::Scalar)]);
+        &*NAMES
     }
 
     fn functions(&self) -> Vec<FunctionRow> {

@@ -76,7 +76,7 @@ impl Reclaimer {
         });
         let unreachable: Vec<_> =
             retired.generations.extract_if(.., |generation| Arc::strong_count(generation) == 1).collect();
-        // Nobody waits for the lock while they are freed.
+        // They are freed outside the lock.
         drop(retired);
         drop(unreachable);
     }

@@ -14,7 +14,7 @@ const CASES_MAX: usize = DEPTH_MAX - 10;
 pub(super) const CHAIN_MAX: usize = 2000;
 /// Most casts and the like on one value, one behind the other: each is a level of its own.
 const POSTFIX_MAX: usize = 100;
-/// Deepest nesting of calls in calls.
+/// Deepest nesting of calls in calls: what it costs to type some of them grows with its cube.
 const CALLS_MAX: usize = 32;
 /// Deepest nesting of calls that are planned as CASE, each with two copies of what is within it.
 const COPYING_CALLS_MAX: usize = 10;

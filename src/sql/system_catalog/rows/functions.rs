@@ -40,7 +40,7 @@ impl Functions {
         for (name, kind) in contents.session.function_names() {
             let places = FUNCTIONS_BY_NAME.get(name.as_str()).into_iter().flatten();
             for function in
-                places.filter_map(|place| FUNCTIONS.get(*place)).filter(|function| is_callable(function, kind))
+                places.filter_map(|place| FUNCTIONS.get(*place)).filter(|function| is_callable(function, *kind))
             {
                 by_oid.insert(function.oid, ListedFunction { name: function.name.into(), function: function.clone() });
             }
