@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::convert;
-use rowkey_model::EdmType;
-use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows};
+use rowkey_model::{EdmType, ValueRef};
 
 /// Longest text that is looked at, except for Binary.
 const LOOKED_AT_BYTES: usize = 1 << 10;

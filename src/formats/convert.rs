@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, Rule, STRING_UTF16_UNITS_MAX, Value};
+use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, Rule, STRING_UTF16_UNITS_MAX, Value, ValueRef};
 
 /// Integers up to which every one is a Double.
 const EXACT_DOUBLE_MAX: f64 = 9_007_199_254_740_992.0;

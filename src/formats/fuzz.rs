@@ -11,8 +11,8 @@ use crate::{
 };
 use rowkey_base::testing::{Dice, Mutator, fuzz};
 use rowkey_model::rows::generated::{self, Random};
-use rowkey_model::rows::{PropertyNames, Rows, ValueRef};
-use rowkey_model::{Entity, EntityBuilder};
+use rowkey_model::rows::{PropertyNames, Rows};
+use rowkey_model::{Entity, EntityBuilder, ValueRef};
 
 const AZURITE: &[u8] = include_bytes!("azurite/__azurite_db_table__.json");
 

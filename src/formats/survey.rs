@@ -5,8 +5,8 @@ mod cells;
 use std::sync::Arc;
 
 pub(super) use self::cells::Cells;
-use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
-use rowkey_model::{DateTime, EdmType};
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows};
+use rowkey_model::{DateTime, EdmType, ValueRef};
 
 /// The properties of some entities with their types: at least all that they have.
 #[derive(Debug, Clone)]

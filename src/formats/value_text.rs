@@ -5,8 +5,7 @@ use std::io::Write;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use rowkey_model::DateTime;
-use rowkey_model::rows::ValueRef;
+use rowkey_model::{DateTime, ValueRef};
 
 /// Appends the service's text of a value, which its importer reads back as the same value beside
 /// the name of its type.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::key::Key;
 use super::limits::{ENTITY_BYTES_MAX, PROPERTIES_MAX};
 use super::name::validate_property_name;
-use super::rows::ValueRef;
-use super::value::Value;
+use super::value::{Value, ValueRef};
 use rowkey_base::DateTime;
 use rowkey_base::{Rejected, Rule};
 

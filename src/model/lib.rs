@@ -30,4 +30,4 @@ pub use limits::{
 pub use name::{AccountName, TableName, ViewName, validate_property_name};
 pub use rowkey_base::{DateTime, Rejected, Rule};
 pub use typed::{TypedError, binary, guid};
-pub use value::{EdmType, Value};
+pub use value::{EdmType, Value, ValueRef};

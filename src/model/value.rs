@@ -1,5 +1,7 @@
 //! Property values and their types.
 
+mod reference;
+
 use std::fmt;
 use std::num::IntErrorKind;
 use std::str::FromStr;
@@ -11,6 +13,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::limits::{BINARY_BYTES_MAX, STRING_UTF16_UNITS_MAX};
 use rowkey_base::DateTime;
 use rowkey_base::{Rejected, Rule};
+
+pub use reference::ValueRef;
 
 /// The eight property types. The order is that of their names and is the order of typed columns in
 /// a file; what stands for a type on disk is its [`tag`](EdmType::tag).

@@ -14,8 +14,8 @@ use super::read::{BATCH_ROWS, EntityFilter, Reading, run_batches};
 use super::run::{EntityColumns, OpenRun, PARTITION_KEY, ROW_KEY, RunFiles, TIMESTAMP};
 use super::snapshot::TableSnapshot;
 use rowkey_model::columns::{EntityView, PropertyLookup};
-use rowkey_model::rows::{PropertyId, RowRef, ValueRef};
-use rowkey_model::{DateTime, Entity, KeyRange, KeyRef};
+use rowkey_model::rows::{PropertyId, RowRef};
+use rowkey_model::{DateTime, Entity, KeyRange, KeyRef, ValueRef};
 
 /// The names of a table with more properties are looked up one by one.
 const NAMES_COPIED_MAX: usize = 1024;

@@ -15,8 +15,8 @@ use super::error::{Error, Result};
 use super::read::{Reading, run_batches};
 use super::run::{ColumnSummary, EntityColumns, OpenRun, RunFiles};
 use super::snapshot::TableSnapshot;
-use rowkey_model::rows::{PropertyId, PropertyNames, RowRef, Rows, ValueRef};
-use rowkey_model::{EdmType, KeyRange};
+use rowkey_model::rows::{PropertyId, PropertyNames, RowRef, Rows};
+use rowkey_model::{EdmType, KeyRange, ValueRef};
 
 /// Entities decoded at a time.
 const BATCH_ROWS: usize = 1024;

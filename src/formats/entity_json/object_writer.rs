@@ -4,8 +4,7 @@ use super::address::TableAddress;
 use super::level::MetadataLevel;
 use crate::json::push_string;
 use crate::value_text::{push_shown, push_value};
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{DateTime, KeyRef};
+use rowkey_model::{DateTime, KeyRef, ValueRef};
 
 /// Writes entities of one table at one metadata level: `begin`, `system`, `property` for each,
 /// `end`.

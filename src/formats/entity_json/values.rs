@@ -6,8 +6,8 @@ use super::rules::Rules;
 use crate::convert;
 use crate::json::{Number, Parser};
 use crate::property_types::NumberedTypes;
-use rowkey_model::rows::{PropertyId, RowBuilder, ValueRef};
-use rowkey_model::{BINARY_BYTES_MAX, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value};
+use rowkey_model::rows::{PropertyId, RowBuilder};
+use rowkey_model::{BINARY_BYTES_MAX, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value, ValueRef};
 
 /// The annotation of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use crate::csv_cell::push_cell;
 use crate::output::{Sink, WriteError};
 use crate::survey::{Cells, Survey};
 use crate::value_text::{push_shown, push_value};
-use rowkey_model::EdmType;
-use rowkey_model::rows::{Rows, ValueRef};
+use rowkey_model::rows::Rows;
+use rowkey_model::{EdmType, ValueRef};
 
 pub(super) struct PlainCsvWriter {
     sink: Sink,

@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::key_columns::KeyTemplate;
 use crate::reject_line::LineBuilder;
 use rowkey_model::columns::PropertyReader;
-use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
-use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, STRING_UTF16_UNITS_MAX, Value};
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows};
+use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, STRING_UTF16_UNITS_MAX, Value, ValueRef};
 
 /// The columns of one batch in types that are read value by value, as [`BatchColumns`] does.
 pub(super) struct ReadableColumns(Vec<ArrayRef>);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Survey, SurveyedProperty};
 use crate::output::WriteError;
-use rowkey_model::rows::{RowRef, ValueRef};
+use rowkey_model::ValueRef;
+use rowkey_model::rows::RowRef;
 
 /// The properties of an entity in the order of columns.
 #[derive(Debug)]

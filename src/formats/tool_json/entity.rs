@@ -15,8 +15,8 @@ use crate::notes::{Notes, WarningKind};
 use crate::property_types::NumberedTypes;
 use crate::reading::Reading;
 use crate::reject_line::{REASON, RECORD, refused_record};
-use rowkey_model::rows::{NameCache, RowBuilder, Rows, ValueRef};
-use rowkey_model::{DateTime, EdmType, Value};
+use rowkey_model::rows::{NameCache, RowBuilder, Rows};
+use rowkey_model::{DateTime, EdmType, Value, ValueRef};
 
 /// What is known of an input before it is read.
 #[derive(Debug)]

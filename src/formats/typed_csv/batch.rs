@@ -12,8 +12,8 @@ use crate::error::Reject;
 use crate::place::Place;
 use crate::reading::Reading;
 use crate::reject_line::{self, LineBuilder};
-use rowkey_model::EdmType;
-use rowkey_model::rows::{RowBuilder, Rows, ValueRef};
+use rowkey_model::rows::{RowBuilder, Rows};
+use rowkey_model::{EdmType, ValueRef};
 
 /// Whole records of an input, in a piece of its text.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use rowkey_model::rows::{PropertyId, RowBuilder, ValueRef};
-use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value};
+use rowkey_model::rows::{PropertyId, RowBuilder};
+use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value, ValueRef};
 
 /// What a cell of a column of types says.
 #[derive(Debug, Clone, PartialEq, Eq)]

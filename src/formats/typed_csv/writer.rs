@@ -8,7 +8,8 @@ use crate::csv_cell::push_cell;
 use crate::output::{Sink, WriteError};
 use crate::survey::{Cells, Survey};
 use crate::value_text::{push_ticks, push_value};
-use rowkey_model::rows::{Rows, ValueRef};
+use rowkey_model::ValueRef;
+use rowkey_model::rows::Rows;
 
 pub(crate) struct TypedCsvWriter {
     sink: Sink,

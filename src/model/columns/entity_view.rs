@@ -1,8 +1,7 @@
 //! Entities that are read where they are stored.
 
 use super::PropertyLookup;
-use crate::rows::ValueRef;
-use crate::{DateTime, Entity, KeyRef};
+use crate::{DateTime, Entity, KeyRef, ValueRef};
 
 /// An entity, however it is stored.
 pub trait EntityView: PropertyLookup {

@@ -8,8 +8,7 @@ use arrow::array::{
 };
 
 use super::{BytesLayout, UTC};
-use crate::EdmType;
-use crate::rows::ValueRef;
+use crate::{EdmType, ValueRef};
 
 /// What a column is expected to need: growing by halves would copy it several times.
 #[derive(Debug, Clone, Copy, Default)]

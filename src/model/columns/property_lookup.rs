@@ -1,8 +1,7 @@
 //! Properties by their names.
 
 use super::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
-use crate::Entity;
-use crate::rows::ValueRef;
+use crate::{Entity, ValueRef};
 
 /// What of an entity can be looked up by name, however the entity is stored.
 pub trait PropertyLookup {

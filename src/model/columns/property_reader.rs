@@ -7,8 +7,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Float64Type, Int8Type, Int32Type, Int64Type, TimestampMicrosecondType};
 
-use crate::rows::ValueRef;
-use crate::{DateTime, EdmType};
+use crate::{DateTime, EdmType, ValueRef};
 
 /// The column of a property in one type, downcast once so that values are read row by row.
 ///

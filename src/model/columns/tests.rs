@@ -9,9 +9,8 @@ use super::{
     BytesLayout, Capacity, KeyBuilder, KeyReader, PropertyBuilder, PropertyReader, data_type, field, key_fields,
     property_array, property_type, tick_name, typed_name, view_batch, view_field,
 };
-use crate::rows::ValueRef;
 use crate::rows::generated::Random;
-use crate::{DateTime, EdmType, KeyRef, Value};
+use crate::{DateTime, EdmType, KeyRef, Value, ValueRef};
 
 const LAYOUTS: [BytesLayout; 2] = [BytesLayout::Offsets, BytesLayout::Views];
 

@@ -3,8 +3,8 @@
 use super::arena::Rows;
 use super::names::{PropertyId, PropertyNames};
 use super::row_ref::{HEADER_BYTES, Header, KEY_SEPARATOR, Properties, TIMESTAMP_NONE};
-use super::value_ref::{TYPE_BITS, ValueRef, type_code};
-use crate::{DateTime, ENTITY_BYTES_MAX, KeyRef, PROPERTIES_MAX, Rejected, Rule};
+use super::value_encoding::{TYPE_BITS, encode, type_code};
+use crate::{DateTime, ENTITY_BYTES_MAX, KeyRef, PROPERTIES_MAX, Rejected, Rule, ValueRef};
 
 /// Appends entities to a [`Rows`], one after another: `begin`, `set` for each property, then
 /// `finish` or `abort`.
@@ -66,7 +66,7 @@ impl<'a> RowBuilder<'a> {
         unfinished.properties.push((property, at));
         let word = (property.0 << TYPE_BITS) | type_code(value.edm_type());
         self.rows.arena.extend_from_slice(&word.to_le_bytes());
-        value.encode(&mut self.rows.arena);
+        encode(value, &mut self.rows.arena);
     }
 
     /// The properties that were set of the entity begun, in the order in which they were.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use rowkey_base::testing::Dice;
 
-use super::{PropertyId, PropertyNames, Rows, ValueRef};
-use crate::{DateTime, EdmType, Entity, Key, Value};
+use super::{PropertyId, PropertyNames, Rows};
+use crate::{DateTime, EdmType, Entity, Key, Value, ValueRef};
 
 /// Choices of keys, texts and values.
 pub struct Random(Dice);

@@ -18,7 +18,7 @@ mod row_ref;
 mod sorter;
 mod spill;
 mod unfinished;
-mod value_ref;
+mod value_encoding;
 
 pub use arena::{Rows, common_beginning, key_prefix};
 pub use builder::RowBuilder;
@@ -29,7 +29,6 @@ pub use error::Error;
 pub use names::{NameCache, PropertyId, PropertyNames};
 pub use row_ref::{RowRef, key_bytes};
 pub use sorter::{Sorted, Sorter, SorterOptions};
-pub use value_ref::ValueRef;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod generated;

@@ -1,8 +1,8 @@
 //! One encoded entity.
 
 use super::names::{PropertyId, PropertyNames};
-use super::value_ref::{TYPE_BITS, TYPE_MASK, ValueRef, decode, fixed, text};
-use crate::{DateTime, Entity, KeyRef};
+use super::value_encoding::{TYPE_BITS, TYPE_MASK, decode, fixed, text};
+use crate::{DateTime, Entity, KeyRef, ValueRef};
 
 /// Bytes of the fixed part between a row's properties and its key: length of the properties (u32),
 /// lengths of PartitionKey and RowKey (u16 each), and Timestamp (i64 ticks).

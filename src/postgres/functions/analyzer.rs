@@ -358,8 +358,8 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
 }
 
 /// `x = ANY (array)`: by DataFusion's function where the array is constant and short and x is not,
-/// since that makes a list of it, from which keys are taken; else by ours. Theirs has no NULLs among
-/// the items of a constant, and none in an empty array.
+/// since that makes a list of it, from which keys are taken; else by ours. Theirs has no NULLs
+/// among the items of a constant, and none in an empty array.
 fn equals_any(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
     let [array, item] = function.args.as_slice() else { return function };
     if !array_items::is_equals_any(function.func.name()) {

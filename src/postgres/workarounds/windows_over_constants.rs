@@ -1,15 +1,17 @@
-//! Windows whose PARTITION BY has a column that a filter or a join holds constant.
+//! Windows whose PARTITION BY has a column that a filter, a join or a projection holds constant.
 //!
-//! Rows need no sort by such a column, and DataFusion makes none; but where it is constant in each
-//! partition of the plan, and not in all of them together, the operator of the window finds no
-//! order of it and refuses its input. So the input says in which order it is.
+//! Rows need no sort by such a column, and DataFusion makes none. But the operator of the window
+//! looks for their order again when it runs, and finds none of a column that is constant in each
+//! partition of the plan and not in all of them together, nor of one whose condition is wrapped by
+//! then so that it can be cancelled: it refuses its input. So the input says in which order it is.
 
 use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalSortExpr};
+use datafusion::physical_expr::equivalence::{EquivalenceClass, EquivalenceGroup};
+use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{
@@ -39,7 +41,8 @@ impl PhysicalOptimizerRule for WindowsOverConstants {
                 return Ok(Transformed::no(plan));
             };
             let Some(ordering) = order_with_constants(window, input)? else { return Ok(Transformed::no(plan)) };
-            let input = PassThroughExec::over(Arc::clone(input), InOrder { ordering });
+            let keys = window.partition_by().to_vec();
+            let input = PassThroughExec::over(Arc::clone(input), InOrder { ordering, keys });
             let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
             plan.replace_children(vec![input], options).map(Transformed::yes)
         })
@@ -68,33 +71,46 @@ impl<'a> SortedWindow<'a> {
     }
 }
 
-/// The order that the rows are in, with the keys that are constant among them; none where the
-/// operator finds it by itself.
+/// The order that the rows are in, with the keys that are constant among them; none where no
+/// key is.
 fn order_with_constants(window: &Arc<dyn WindowExpr>, input: &Arc<dyn ExecutionPlan>) -> Result<Option<LexOrdering>> {
-    let known = input.equivalence_properties();
-    let (mut order, places) = known.find_longest_permutation(window.partition_by())?;
-    let missing = window.partition_by().iter().enumerate().filter(|(place, _)| !places.contains(place));
-    let missing: Vec<_> = missing.map(|(_, key)| PhysicalSortExpr::new_default(Arc::clone(key))).collect();
-    if missing.is_empty() {
+    let (known, keys) = (input.equivalence_properties(), window.partition_by());
+    if keys.iter().all(|key| known.is_expr_constant(key).is_none()) {
         return Ok(None);
     }
-    order.extend(missing);
+    let (mut order, places) = known.find_longest_permutation(keys)?;
+    let others = keys.iter().enumerate().filter(|(place, _)| !places.contains(place));
+    order.extend(others.map(|(_, key)| PhysicalSortExpr::new_default(Arc::clone(key))));
     order.extend(window.order_by().iter().cloned());
     Ok(if known.ordering_satisfy(order.clone())? { LexOrdering::new(order) } else { None })
 }
 
-/// Rows that are in an order.
+/// Rows that are in an order too, whose keys are not said to be constant: what is constant is left
+/// out of orders.
 #[derive(Debug, Clone)]
 struct InOrder {
     ordering: LexOrdering,
+    keys: Vec<Arc<dyn PhysicalExpr>>,
 }
 
 impl PassThrough for InOrder {
     const NAME: &'static str = "InOrder";
 
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
-        let known = EquivalenceProperties::new_with_orderings(input.schema(), [self.ordering.clone()]);
-        Arc::new(input.properties().as_ref().clone().with_eq_properties(known))
+        let known = input.equivalence_properties();
+        let orderings = known.oeq_class().iter().chain([&self.ordering]).cloned();
+        let in_order = EquivalenceProperties::new_with_orderings(input.schema(), orderings);
+        let mut with_equal = in_order.clone();
+        let equal = known.eq_group().iter().map(|class| {
+            let has_key = self.keys.iter().any(|key| class.contains(key));
+            if has_key { EquivalenceClass::new(class.iter().cloned()) } else { class.clone() }
+        });
+        // Less may be said of the rows than is known.
+        let said = match with_equal.add_equivalence_group(EquivalenceGroup::new(equal)) {
+            Ok(()) => with_equal,
+            Err(_) => in_order,
+        };
+        Arc::new(input.properties().as_ref().clone().with_eq_properties(said))
     }
 
     fn passes_filters(&self) -> bool {

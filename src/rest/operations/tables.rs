@@ -2,8 +2,7 @@
 
 use rowkey_base::SqlState;
 use rowkey_formats::entity_json::{EntityDecoder, MetadataLevel};
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{KeyRef, TABLE_NAME_CHARS_MAX, TABLE_NAME_CHARS_MIN, TableName, Value};
+use rowkey_model::{KeyRef, TABLE_NAME_CHARS_MAX, TABLE_NAME_CHARS_MIN, TableName, Value, ValueRef};
 use rowkey_sql::odata::Filter;
 
 use super::call::Call;

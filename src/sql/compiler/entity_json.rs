@@ -11,8 +11,7 @@ use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, Sca
 use rowkey_base::{Error, SqlState};
 use rowkey_formats::entity_json::{EntityEncoder, MetadataLevel, TableAddress};
 use rowkey_model::columns::{PARTITION_KEY, PropertyReader, ROW_KEY, TIMESTAMP, property_type};
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
+use rowkey_model::{DateTime, EdmType, Entity, Key, Value, ValueRef};
 use rowkey_storage::run::{OTHER_COLUMN, decode_other};
 
 use crate::planner::ENTITY_JSON;

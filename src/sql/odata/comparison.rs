@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{EdmType, Value};
+use rowkey_model::{EdmType, Value, ValueRef};
 
 /// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,7 @@
 
 use rowkey_base::calendar::civil_of_days;
 use rowkey_model::columns::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{DateTime, EdmType, Value};
+use rowkey_model::{DateTime, EdmType, Value, ValueRef};
 
 use super::comparison::{Operator, compare, is_comparable};
 use super::filter::{Filter, is_system};

@@ -1,8 +1,7 @@
 //! A filter: which entities it holds for, and which keys they can have.
 
 use rowkey_model::columns::PropertyLookup;
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{Cut, Interval, IntervalSet, KeySet, Value};
+use rowkey_model::{Cut, Interval, IntervalSet, KeySet, Value, ValueRef};
 
 use super::comparison::{Operator, compare};
 use super::error::FilterError;

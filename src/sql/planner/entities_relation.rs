@@ -10,8 +10,7 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{Expr, Value};
 use rowkey_base::{DateTime, Error, Result, SqlState};
 use rowkey_formats::entity_json::EntityList;
-use rowkey_model::EdmType;
-use rowkey_model::rows::ValueRef;
+use rowkey_model::{EdmType, ValueRef};
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
 
 const USAGE: &str = r#"for example rowkey.entities_from_json($$[{"PartitionKey":"Sales","RowKey":"1","Age":41}]$$)"#;

@@ -14,8 +14,7 @@ use super::adapter::EntityColumnAdapterFactory;
 use super::columns::{ColumnSource, TableColumns, WidenedType};
 use super::exact_time::ExactTime;
 use rowkey_model::columns::{BytesLayout, PARTITION_KEY, ROW_KEY, TIMESTAMP, property_array};
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{EdmType, Entity, Value};
+use rowkey_model::{EdmType, Entity, Value, ValueRef};
 
 /// Some columns of a table, as a scan would give them.
 #[derive(Debug, Clone)]

@@ -9,8 +9,7 @@ use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
 use rowkey_model::columns::PropertyReader;
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{DateTime, EdmType, Entity};
+use rowkey_model::{DateTime, EdmType, Entity, ValueRef};
 
 /// A form of DateTimes that holds all of their digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

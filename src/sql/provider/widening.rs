@@ -8,8 +8,8 @@ use datafusion::common::{Result, exec_datafusion_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
 use super::columns::WidenedType;
+use rowkey_model::ValueRef;
 use rowkey_model::columns::{BytesLayout, Capacity, PropertyBuilder, PropertyReader, property_type};
-use rowkey_model::rows::ValueRef;
 
 impl WidenedType {
     /// The values of a property, one for each row, in the widened type; a value that does not widen

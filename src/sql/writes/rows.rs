@@ -11,8 +11,7 @@ use super::target::{Takes, TargetColumn};
 use crate::provider::WidenedType;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::columns::{BytesLayout, property_array};
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{EdmType, Entity};
+use rowkey_model::{EdmType, Entity, ValueRef};
 use rowkey_postgres::error::from_datafusion;
 
 /// A column of the rows in memory.

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use crate::catalog::Edit;
 use crate::delta::{Locations, Version};
-use rowkey_model::rows::{EncodedRow, PropertyId, PropertyNames, Rows, ValueRef};
-use rowkey_model::{DateTime, EdmType, KeyRef};
+use rowkey_model::rows::{EncodedRow, PropertyId, PropertyNames, Rows};
+use rowkey_model::{DateTime, EdmType, KeyRef, ValueRef};
 
 const DELETED: u8 = 0;
 const WRITTEN: u8 = 1;

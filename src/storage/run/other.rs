@@ -6,8 +6,7 @@
 
 use std::sync::Arc;
 
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{DateTime, EdmType, Value};
+use rowkey_model::{DateTime, EdmType, Value, ValueRef};
 
 /// Appends one property.
 pub(super) fn encode(name: &str, value: ValueRef<'_>, out: &mut Vec<u8>) {

@@ -5,8 +5,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{DateTime, EdmType, Value};
+use rowkey_model::{DateTime, EdmType, Value, ValueRef};
 
 /// The same for every file, so that equal rows make equal files.
 pub(super) type ValueHasher = FixedState;

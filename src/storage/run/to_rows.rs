@@ -11,8 +11,8 @@ use super::open::OpenRun;
 use super::other;
 use crate::error::{Error, Result};
 use rowkey_model::columns::{EntityView, KeyReader, PARTITION_KEY, PropertyLookup, PropertyReader, ROW_KEY, TIMESTAMP};
-use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
-use rowkey_model::{DateTime, Entity, KeyRef, Value};
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows};
+use rowkey_model::{DateTime, Entity, KeyRef, Value, ValueRef};
 
 /// A batch with all columns of a run file, taken apart once so that rows can be read one by one.
 #[derive(Debug)]

@@ -23,8 +23,8 @@ use crate::{
 use rowkey_base::clock::{Clock, ManualClock};
 use rowkey_base::testing::Dice;
 use rowkey_model::files::fault::{FaultPlan, FaultStore};
-use rowkey_model::rows::{PropertyNames, Rows, ValueRef};
-use rowkey_model::{DateTime, Key};
+use rowkey_model::rows::{PropertyNames, Rows};
+use rowkey_model::{DateTime, Key, ValueRef};
 
 const ACCOUNT: &str = "acme";
 /// 2024-05-01T08:00:00Z.

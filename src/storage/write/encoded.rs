@@ -11,8 +11,8 @@ use crate::delta::{Locations, TableDelta, Version};
 use crate::error::{Error, Result};
 use crate::operation::{Change, Content, Operation};
 use crate::records::{TableWriter, TableWrites};
-use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
-use rowkey_model::{DateTime, EdmType, Entity, KeyRef, Rejected};
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows};
+use rowkey_model::{DateTime, EdmType, Entity, KeyRef, Rejected, ValueRef};
 
 /// The newest version of an entity.
 pub(super) enum Current<'a> {

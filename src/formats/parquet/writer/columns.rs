@@ -8,11 +8,11 @@ use arrow::error::ArrowError;
 
 use crate::output::WriteError;
 use crate::survey::{Survey, SurveyedProperty};
-use rowkey_model::EdmType;
 use rowkey_model::columns::{
     BytesLayout, Capacity, KeyBuilder, PropertyBuilder, field, key_fields, tick_field, tick_name, typed_name,
 };
-use rowkey_model::rows::{PropertyId, PropertyNames, RowRef, ValueRef};
+use rowkey_model::rows::{PropertyId, PropertyNames, RowRef};
+use rowkey_model::{EdmType, ValueRef};
 
 /// Builders of all columns.
 pub(super) struct Columns {

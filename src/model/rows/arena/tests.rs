@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::super::generated::{Random, push};
-use super::super::{NameCache, PropertyId, PropertyNames, Rows, ValueRef};
-use crate::{DateTime, Key, KeyRef, Rule, Value};
+use super::super::{NameCache, PropertyId, PropertyNames, Rows};
+use crate::{DateTime, Key, KeyRef, Rule, Value, ValueRef};
 
 fn row_numbers(rows: &Rows) -> Vec<i64> {
     rows.iter()

@@ -1,7 +1,7 @@
+use super::super::PropertyNames;
 use super::super::generated::{Random, push};
-use super::super::{PropertyNames, ValueRef};
 use super::*;
-use crate::DateTime;
+use crate::{DateTime, ValueRef};
 
 /// A row: key, Timestamp, value.
 type Given = (&'static str, Option<i64>, i64);

@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::generated::{Random, push};
-use super::super::{Deduplicator, Error, PropertyNames, Rows, ValueRef};
+use super::super::{Deduplicator, Error, PropertyNames, Rows};
 use super::{Sorter, SorterOptions};
 use crate::files::{FileStore, MemoryStore};
-use crate::{DateTime, Key};
+use crate::{DateTime, Key, ValueRef};
 
 type Model = BTreeMap<Key, (Option<DateTime>, i64)>;
 

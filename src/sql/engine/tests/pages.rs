@@ -12,8 +12,7 @@ use rowkey_base::clock::ManualClock;
 use rowkey_base::testing::Dice;
 use rowkey_model::columns::PropertyLookup;
 use rowkey_model::files::MemoryStore;
-use rowkey_model::rows::ValueRef;
-use rowkey_model::{DateTime, Entity, Key, KeyCut, KeyRange, KeySet, Value};
+use rowkey_model::{DateTime, Entity, Key, KeyCut, KeyRange, KeySet, Value, ValueRef};
 
 const PARTITIONS: usize = 7;
 

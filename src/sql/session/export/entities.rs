@@ -13,8 +13,8 @@ use crate::session::session::Session;
 use crate::session::transaction::TransactionStatus;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{Destination, ExportFormat, Layout, Survey, open_export};
-use rowkey_model::rows::{PropertyNames, Rows, ValueRef};
-use rowkey_model::{Key, KeyCut, KeyRange, TableName};
+use rowkey_model::rows::{PropertyNames, Rows};
+use rowkey_model::{Key, KeyCut, KeyRange, TableName, ValueRef};
 use rowkey_storage::TableSnapshot;
 
 /// Up to so many keys are looked up one by one; more are picked from the range that they span.

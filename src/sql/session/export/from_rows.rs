@@ -10,8 +10,8 @@ use crate::planner::Column;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::Survey;
 use rowkey_model::columns::{PropertyReader, property_type};
-use rowkey_model::rows::{PropertyId, PropertyNames, Rows, ValueRef};
-use rowkey_model::{EdmType, Value, validate_property_name};
+use rowkey_model::rows::{PropertyId, PropertyNames, Rows};
+use rowkey_model::{EdmType, Value, ValueRef, validate_property_name};
 
 /// Which column of a query is which part of an entity.
 #[derive(Debug)]

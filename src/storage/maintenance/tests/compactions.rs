@@ -196,7 +196,7 @@ fn rows(names: &Arc<PropertyNames>, keys: impl Iterator<Item = Key>, property: &
     let mut builder = rows.builder(names);
     for key in keys {
         builder.begin();
-        builder.set(id, rowkey_model::rows::ValueRef::Int32(value));
+        builder.set(id, rowkey_model::ValueRef::Int32(value));
         builder.finish(&key.partition, &key.row, None).expect("an entity");
     }
     drop(builder);
