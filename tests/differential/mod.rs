@@ -6,6 +6,7 @@
 //! that has gone fails the test as a new one does.
 
 mod arrays;
+mod composition;
 mod data;
 mod differences;
 mod evaluation;
@@ -177,6 +178,11 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         for question in regular_expressions::questions(&mut dice).iter().chain(&arrays::questions(&mut dice)) {
             compared.question(question, true)?;
         }
+    }
+    let mut dice = Dice(seed);
+    for _ in 0..cases * 100 {
+        let (ordered, question) = composition::question(&mut dice);
+        compared.question(&question, ordered)?;
     }
     let gone = compared.gone(seed)?;
     let Compared { asked, rows, errors, kinds, found, .. } = &compared;

@@ -17,7 +17,7 @@ use rowkey_base::testing::Scratch;
 const ROWS: usize = 8000;
 /// For an import on a few threads; the rows of a batch would be more.
 const MIBIBYTES_MAX: u64 = 512;
-const PATIENCE: Duration = Duration::from_secs(240);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A file in which one text is the value of two properties in all rows.
 fn write(path: &Path, text: &str) {

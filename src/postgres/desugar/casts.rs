@@ -63,11 +63,13 @@ impl CatalogCasts {
             return Ok(cast.map_or_else(|| Transformed::no(*expr), Transformed::yes));
         }
         // One letter, whatever the text.
-        if to == Some("char")
-            && textual
-            && let Some(cast) = self.call("charin", *expr.clone())
-        {
-            return Ok(Transformed::yes(cast));
+        if to == Some("char") {
+            if !textual {
+                return not_impl_err!("a cast of other types than texts to \"char\" is not supported");
+            }
+            if let Some(cast) = self.call("charin", *expr.clone()) {
+                return Ok(Transformed::yes(cast));
+            }
         }
         if field.data_type().is_string() {
             if let Some(from) = from.as_ref().and_then(|from| postgres_type(from))

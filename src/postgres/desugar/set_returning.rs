@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::ast::{call, derived, last_word, name_of, quoted, select, text};
 use crate::functions::system::ARRAY_ORDINALS;
-use crate::functions::{GENERATE_SERIES as SERIES, Moment};
+use crate::functions::{GENERATE_SERIES as SERIES, Moment, OF_BIGINT};
 use crate::syntax::{plain_query, plain_table, visit_expressions};
 
 /// A set-returning function, the one that returns its rows as an array, and its columns if it has
@@ -89,6 +89,9 @@ pub(super) fn relation_of_function(factor: &mut TableFactor) {
                         if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument {
                             keep_moment(expr);
                         }
+                    }
+                    if arguments.iter().any(is_bigint) {
+                        args.args.push(FunctionArg::Unnamed(FunctionArgExpr::Expr(text(OF_BIGINT))));
                     }
                     if *with_ordinality {
                         let args = args.args.clone();
@@ -173,6 +176,23 @@ fn keep_moment(expr: &mut Expr) {
     if let Value::SingleQuotedString(text) = &value.value {
         *expr = Expr::value(Value::SingleQuotedString(moment.marked(text)));
     }
+}
+
+/// Whether the constant is a bigint by a cast, which the planner would forget: it has all integers
+/// as such.
+fn is_bigint(mut expr: &Expr) -> bool {
+    let is_cast = |expr: &Expr| match expr {
+        Expr::Cast { data_type, .. } => matches!(data_type, DataType::BigInt(None) | DataType::Int8(None)),
+        _ => false,
+    };
+    while !is_cast(expr) {
+        expr = match expr {
+            Expr::BinaryOp { right, .. } if is_cast(right) => return true,
+            Expr::BinaryOp { left: inner, .. } | Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => inner,
+            _ => return false,
+        };
+    }
+    true
 }
 
 /// A series between constants with the numbers of its rows.

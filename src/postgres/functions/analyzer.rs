@@ -520,10 +520,7 @@ fn of_one_name(column: Vec<Expr>, resolver: &Resolver) -> Result<Vec<Expr>> {
             resolver.resolve(Expr::Cast(Cast::new_from_field(Box::new(expr), Arc::clone(common))))
         }
         _ if field.metadata().is_empty() => Ok(expr),
-        _ => {
-            let plain = Arc::new(Field::new("", field.data_type().clone(), true));
-            Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), plain)))
-        }
+        _ => Ok(deferred::unnamed(expr)),
     });
     brought.collect()
 }

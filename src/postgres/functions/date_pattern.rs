@@ -13,10 +13,11 @@ use super::calendar::{
     Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, civil_of_days,
     days_in_month, days_of_civil, is_leap, iso_weekday,
 };
+use super::date_template::{Field, Part, parts};
 use super::error::{SqlState, fail};
 use super::interval_math::{DATE_DAYS, date_range, in_range, micros_array};
 use super::scalar::Call;
-use super::to_char::{DAYS, KEYWORDS, MONTHS, ROMAN, quoted, short};
+use super::to_char::{DAYS, MONTHS, ROMAN};
 
 /// Keywords that read a number.
 const NUMBERS: [&str; 37] = [
@@ -66,54 +67,14 @@ struct Fields {
 }
 
 fn nodes(pattern: &str) -> Result<Vec<Node>> {
-    let mut nodes = Vec::new();
-    let mut rest = short(pattern)?;
-    let mut fill = false;
-    while let Some(first) = rest.chars().next() {
-        if first == '"' {
-            let (text, after) = quoted(&rest[1..]);
-            nodes.extend(text.chars().map(Node::Character));
-            rest = after;
-            continue;
+    let nodes = parts(pattern)?.into_iter().map(|part| match part {
+        Part::Field(Field { name, is_unfilled, ordinal, .. }) => {
+            Node::Field { name, fill: is_unfilled, ordinal: ordinal.is_some() }
         }
-        let keyword = KEYWORDS
-            .iter()
-            .find(|keyword| rest.get(..keyword.len()).is_some_and(|start| start.eq_ignore_ascii_case(keyword)));
-        match keyword {
-            Some(keyword) => {
-                rest = &rest[keyword.len()..];
-                match *keyword {
-                    "FM" => fill = true,
-                    "TM" | "SP" | "TH" => {}
-                    name => {
-                        let suffix = rest.get(..2).is_some_and(|suffix| suffix.eq_ignore_ascii_case("th"));
-                        if suffix {
-                            rest = &rest[2..];
-                        }
-                        nodes.push(Node::Field { name, fill, ordinal: suffix });
-                        fill = false;
-                    }
-                }
-            }
-            None => {
-                // Behind a backslash a character stands for itself.
-                let character = match first {
-                    '\\' => {
-                        rest = &rest[1..];
-                        rest.chars().next()
-                    }
-                    first => Some(first),
-                };
-                let Some(character) = character else { break };
-                rest = &rest[character.len_utf8()..];
-                nodes.push(match first != '\\' && is_separator(character) {
-                    true => Node::Separator,
-                    false => Node::Character(character),
-                });
-            }
-        }
-    }
-    Ok(nodes)
+        Part::Character { character, is_quoted: false } if is_separator(character) => Node::Separator,
+        Part::Character { character, .. } => Node::Character(character),
+    });
+    Ok(nodes.collect())
 }
 
 fn is_separator(character: char) -> bool {

@@ -24,6 +24,11 @@ pub(super) fn coalesced(mut args: Vec<Expr>) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(datafusion::functions::core::coalesce(), args))
 }
 
+/// The item without the name of its type, which a cast would keep.
+pub(super) fn unnamed(item: Expr) -> Expr {
+    Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(&FUNCTIONS[0]), vec![item]))
+}
+
 /// What an item of VALUES was before it was wrapped.
 pub(crate) fn unwrapped(expr: Expr) -> Expr {
     match expr {

@@ -1,22 +1,24 @@
 //! Numbers written and read by PostgreSQL's patterns: `to_char(1234.5, '9,999.99')`,
 //! `to_number('1,234.5', '9,999.9')`.
 
+mod reading;
+
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, StringViewBuilder};
+use arrow::array::{Array, ArrayRef, AsArray, StringViewBuilder};
 use arrow::datatypes::{DataType, Decimal128Type};
 use datafusion::common::Result;
 
-use super::cast::cast_array;
+use super::date_template::{Case, case_of};
 use super::decimal::Decimal;
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
-use super::scalar::{Arguments, Call};
+use super::scalar::Call;
+
+pub(super) use reading::{returns_number, run_number};
 
 /// Significant digits of a double that are written.
 const DOUBLE_DIGITS: usize = 15;
-/// Digits behind the point where the pattern is no constant.
-const SCALE_DEFAULT: i8 = 16;
 /// Characters of the longest Roman number, to which others are filled up.
 const ROMAN_WIDTH: usize = 15;
 const ROMAN_MAX: i64 = 3999;
@@ -77,7 +79,7 @@ fn pieces(pattern: &str) -> Vec<Piece> {
     let mut rest = pattern;
     while let Some(first) = rest.chars().next() {
         if first == '"' {
-            let (text, after) = super::to_char::quoted(&rest[1..]);
+            let (text, after) = super::date_template::quoted(&rest[1..]);
             pieces.push(Piece::Literal(text));
             rest = after;
             continue;
@@ -87,13 +89,9 @@ fn pieces(pattern: &str) -> Vec<Piece> {
             rest = &rest[2..];
             continue;
         }
-        let found = KEYWORDS
-            .iter()
-            .find(|keyword| rest.get(..keyword.len()).is_some_and(|start| start.eq_ignore_ascii_case(keyword)));
-        match found {
-            Some(keyword) => {
-                let capitals = !rest[..keyword.len()].contains(|letter: char| letter.is_ascii_lowercase());
-                pieces.push(Piece::Keyword(keyword, capitals));
+        match KEYWORDS.iter().find_map(|keyword| case_of(keyword, rest).map(|case| (*keyword, case))) {
+            Some((keyword, case)) => {
+                pieces.push(Piece::Keyword(keyword, case == Case::Upper));
                 rest = &rest[keyword.len()..];
             }
             None => {
@@ -108,7 +106,7 @@ fn pieces(pattern: &str) -> Vec<Piece> {
 impl Pattern {
     fn parse(text: &str) -> Result<Self> {
         let mut pattern = Self::default();
-        for piece in pieces(super::to_char::short(text)?) {
+        for piece in pieces(super::date_template::short(text)?) {
             if let Piece::Keyword(name, _) = &piece {
                 pattern.add(name)?;
             }
@@ -294,7 +292,10 @@ fn format(mut pattern: Pattern, number: Number, is_wide: bool) -> Result<String>
         });
     }
     if pattern.roman {
-        let whole = number.to_f64().round_ties_even();
+        let whole = match number {
+            Number::Exact(number) => number.round(0)?.to_f64(),
+            Number::Double(number) => number.round_ties_even(),
+        };
         let roman = (1.0..=ROMAN_MAX as f64).contains(&whole).then(|| roman(whole as i64));
         return Ok(written_roman(&pattern, &roman.unwrap_or_else(|| "#".repeat(ROMAN_WIDTH))));
     }
@@ -572,121 +573,4 @@ impl<'a> Writer<'a> {
         }
         self.sign_written = true;
     }
-}
-
-/// `to_number`: as many digits behind the point as the pattern has.
-pub(super) fn returns_number(arguments: &Arguments) -> Result<DataType> {
-    let texts = (0..2).all(|place| matches!(arguments.kind(place), Kind::Text | Kind::Null));
-    if !texts {
-        return arguments.undefined();
-    }
-    let scale = match arguments.text(1) {
-        Some(pattern) => {
-            let pattern = Pattern::parse(pattern)?;
-            i8::try_from(pattern.behind + pattern.shift).unwrap_or(i8::MAX).min(NUMERIC_DIGITS_MAX as i8 - 1)
-        }
-        None => SCALE_DEFAULT,
-    };
-    Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, scale))
-}
-
-pub(super) fn run_number(call: &Call) -> Result<ArrayRef> {
-    let (texts, patterns) = (call.text(0)?, call.text(1)?);
-    let DataType::Decimal128(precision, scale) = *call.returns else {
-        return fail(SqlState::FEATURE_NOT_SUPPORTED, format!("numeric as {} is not supported", call.returns));
-    };
-    let mut built = Decimal128Array::builder(call.rows);
-    for row in 0..call.rows {
-        // A pattern without anything reads nothing.
-        if texts.is_null(row) || patterns.is_null(row) || patterns.value(row).is_empty() {
-            built.append_null();
-            continue;
-        }
-        let pattern = Pattern::parse(patterns.value(row))?;
-        if pattern.roman {
-            return fail(SqlState::FEATURE_NOT_SUPPORTED, "\"RN\" not supported for input");
-        }
-        if pattern.exponent {
-            return fail(SqlState::FEATURE_NOT_SUPPORTED, "\"EEEE\" not supported for input");
-        }
-        let mut number = read(&pattern, texts.value(row));
-        if pattern.shift > 0 {
-            number = format!("{number}e-{}", pattern.shift);
-        }
-        match Decimal::parse(&number) {
-            Some(read) => built.append_value(read.unscaled(precision, scale)?),
-            None => {
-                return fail(
-                    SqlState::INVALID_TEXT_REPRESENTATION,
-                    format!("invalid input syntax for type numeric: \"{number}\""),
-                );
-            }
-        }
-    }
-    let numbers: ArrayRef = Arc::new(built.finish().with_precision_and_scale(precision, scale)?);
-    cast_array(&numbers, call.returns, &call.zone)
-}
-
-/// The number that the text has in the places of the pattern; other characters are passed over.
-fn read(pattern: &Pattern, text: &str) -> String {
-    let mut rest = text.trim_start();
-    let (mut negative, mut digits, mut point) = (false, String::new(), false);
-    let sign = |rest: &mut &str, negative: &mut bool| {
-        let trimmed = rest.trim_start();
-        if let Some(after) = trimmed.strip_prefix(['-', '+', '<']) {
-            *negative |= !trimmed.starts_with('+');
-            *rest = after;
-        }
-    };
-    sign(&mut rest, &mut negative);
-    for piece in &pattern.pieces {
-        match piece {
-            Piece::Keyword("9" | "0", _) => {
-                if digits.is_empty() {
-                    sign(&mut rest, &mut negative);
-                    rest = rest.trim_start();
-                }
-                match rest.chars().next() {
-                    Some(digit) if digit.is_ascii_digit() => {
-                        digits.push(digit);
-                        rest = &rest[1..];
-                    }
-                    // Fewer digits than places: the point comes early.
-                    Some('.') if pattern.decimal && !point => {
-                        point = true;
-                        digits.push('.');
-                        rest = &rest[1..];
-                        if let Some(digit) = rest.chars().next().filter(char::is_ascii_digit) {
-                            digits.push(digit);
-                            rest = &rest[1..];
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            Piece::Keyword("." | "D", _) => {
-                if let Some(after) = rest.strip_prefix('.').filter(|_| !point) {
-                    point = true;
-                    digits.push('.');
-                    rest = after;
-                }
-            }
-            Piece::Keyword("," | "G", _) => rest = rest.strip_prefix(',').unwrap_or(rest),
-            Piece::Keyword("S" | "MI" | "PL" | "SG" | "PR", _) => sign(&mut rest, &mut negative),
-            Piece::Keyword("L", _) => rest = rest.strip_prefix(['$', ' ']).unwrap_or(rest),
-            Piece::Keyword("TH", _) => rest = rest.get(2..).unwrap_or(""),
-            Piece::Keyword(..) => {}
-            Piece::Literal(literal) => {
-                for _ in literal.chars() {
-                    let mut characters = rest.chars();
-                    characters.next();
-                    rest = characters.as_str();
-                }
-            }
-        }
-    }
-    if digits.is_empty() {
-        digits.push(' ');
-    }
-    format!("{}{digits}", if negative { "-" } else { "" })
 }

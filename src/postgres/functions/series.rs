@@ -24,6 +24,9 @@ use super::zone::Zone;
 /// Name of the table function.
 pub const NAME: &str = "generate_series";
 
+/// The last argument where one of the others is a bigint, whatever its value.
+pub(crate) const OF_BIGINT: &str = "\u{1}bigint";
+
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
 
@@ -91,6 +94,10 @@ enum Bounds {
 
 impl Series {
     fn of(args: &[Expr], zone: Zone) -> Result<Self> {
+        let (args, least) = match args {
+            [others @ .., Expr::Literal(last, _)] if last.try_as_str() == Some(Some(OF_BIGINT)) => (others, Kind::Int8),
+            args => (args, Kind::Null),
+        };
         let constants = args.iter().map(|arg| constant(arg, &zone)).collect::<Result<Vec<_>>>()?;
         let (start, stop, step) = match constants.as_slice() {
             [start, stop] => (start, stop, None),
@@ -125,7 +132,7 @@ impl Series {
             };
             return Ok(Self { schema: schema(data_type), bounds, zone });
         }
-        let kind = kinds.iter().try_fold(Kind::Null, |common, kind| common.common(*kind));
+        let kind = kinds.iter().try_fold(least, |common, kind| common.common(*kind));
         let Some(kind) = kind.filter(|kind| kind.is_integer() || matches!(kind, Kind::Numeric | Kind::Null)) else {
             return undefined(&kinds);
         };

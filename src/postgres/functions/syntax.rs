@@ -136,7 +136,13 @@ fn rewritten(expr: Expr) -> Expr {
             {
                 Expr::Nested(Box::new(Expr::InList { expr: left, list: items_of_array(elem), negated: true }))
             }
-            right => Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right: Box::new(right) },
+            Expr::Subquery(query) => {
+                Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right: Box::new(Expr::Subquery(query)) }
+            }
+            right => {
+                let any = Box::new(call(EQUALS_ANY, vec![right, *left]));
+                Expr::Nested(Box::new(Expr::UnaryOp { op: UnaryOperator::Not, expr: any }))
+            }
         },
         Expr::SimilarTo { negated, expr, pattern, escape_char } => {
             let op = if negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };

@@ -8,6 +8,7 @@ use arrow::datatypes::IntervalMonthDayNano;
 use datafusion::common::Result;
 
 use super::calendar::{Civil, JULIAN_EPOCH, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, iso_weekday};
+use super::date_template::{Case, Field, Part, parts};
 use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, intervals};
 use super::kind::Kind;
@@ -31,23 +32,10 @@ pub(super) const MONTHS: [&str; 12] = [
 pub(super) const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 pub(super) const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
-/// Keywords, the longer before the shorter that begins them. Upper case; those whose case says
-/// something are looked at again.
-pub(super) const KEYWORDS: [&str; 58] = [
-    "A.D.", "A.M.", "B.C.", "P.M.", "MONTH", "Y,YYY", "HH24", "HH12", "IYYY", "IDDD", "SSSSS", "SSSS", "YYYY", "DAY",
-    "DDD", "IYY", "MON", "YYY", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "TZH", "TZM", "AD", "AM", "BC", "CC", "DD",
-    "DY", "FM", "FX", "HH", "ID", "IW", "IY", "MI", "MM", "MS", "OF", "PM", "RM", "SP", "SS", "TH", "TM", "TZ", "US",
-    "WW", "YY", "Y", "D", "I", "J", "Q", "W",
+/// Keywords of what is no number.
+const NO_NUMBERS: [&str; 17] = [
+    "A.D.", "A.M.", "B.C.", "P.M.", "AD", "AM", "BC", "PM", "MONTH", "MON", "DAY", "DY", "RM", "TZ", "TZH", "OF", "FX",
 ];
-
-/// The longest pattern.
-const PATTERN_BYTES_MAX: usize = 64 << 10;
-
-/// One piece of a pattern.
-enum Piece {
-    Literal(String),
-    Keyword { name: &'static str, written: String, filled: bool, ordinal: Option<bool> },
-}
 
 pub(super) fn run(call: &Call) -> Result<ArrayRef> {
     let kind = match call.kind(0) {
@@ -59,7 +47,7 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
     };
     let (moments, patterns) = (call.micros(0, kind)?, call.text(1)?);
     let mut texts = StringViewBuilder::with_capacity(call.rows);
-    let mut last: Option<(String, Vec<Piece>)> = None;
+    let mut last: Option<(String, Vec<Part>)> = None;
     for row in 0..call.rows {
         if moments.is_null(row) || patterns.is_null(row) {
             texts.append_null();
@@ -71,12 +59,12 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
             texts.append_null();
             continue;
         }
-        let pieces = match &last {
-            Some((known, pieces)) if known == pattern => pieces,
-            _ => &last.insert((pattern.to_owned(), pieces(pattern)?)).1,
+        let parts = match &last {
+            Some((known, parts)) if known == pattern => parts,
+            _ => &last.insert((pattern.to_owned(), parts(pattern)?)).1,
         };
         let zone = (kind == Kind::TimestampTz).then_some(&call.zone);
-        texts.append_value(format(pieces, moments.value(row), zone));
+        texts.append_value(format(parts, moments.value(row), zone));
     }
     Ok(Arc::new(texts.finish()))
 }
@@ -89,26 +77,28 @@ fn of_intervals(call: &Call) -> Result<ArrayRef> {
             texts.append_null();
             continue;
         }
-        texts.append_value(format_interval(&pieces(patterns.value(row))?, spans.value(row))?);
+        texts.append_value(format_interval(&parts(patterns.value(row))?, spans.value(row))?);
     }
     Ok(Arc::new(texts.finish()))
 }
 
 /// An interval's fields; those of a calendar it does not have.
-fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<String> {
+fn format_interval(parts: &[Part], span: IntervalMonthDayNano) -> Result<String> {
     let (years, months, days) = (i64::from(span.months / 12), i64::from(span.months % 12), i64::from(span.days));
     let time = span.nanoseconds / NANOS_PER_MICRO;
     let (hours, micros) = (time / MICROS_PER_HOUR, time % MICROS_PER_SECOND);
     let day_of_year = (years * 12 + months) * 30 + days;
+    let IsoWeek { year: iso_year, week: iso_week, day: iso_day } = IsoWeek::of(years, months, days);
     let mut text = String::new();
-    for piece in pieces {
-        let (name, written, filled, ordinal) = match piece {
-            Piece::Literal(literal) => {
-                text.push_str(literal);
+    for part in parts {
+        let Field { name, case, is_unfilled, ordinal, .. } = match part {
+            Part::Character { character, .. } => {
+                text.push(*character);
                 continue;
             }
-            Piece::Keyword { name, written, filled, ordinal } => (*name, written, *filled, ordinal),
+            Part::Field(field) => *field,
         };
+        let filled = !is_unfilled;
         // The sign is not counted among the digits.
         let number = |value: i64, width: usize| match (filled, value < 0) {
             (true, true) => format!("-{:0width$}", -value),
@@ -117,9 +107,7 @@ fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<Strin
         };
         // Where the sign is counted.
         let padded = |value: i64, width: usize| if filled { format!("{value:0width$}") } else { value.to_string() };
-        let case = |word: &str| {
-            if written.starts_with(char::is_lowercase) { word.to_lowercase() } else { word.to_owned() }
-        };
+        let cased = |word: &str| if case == Case::Lower { word.to_lowercase() } else { word.to_owned() };
         let value = match name {
             "HH24" => number(hours, 2),
             "HH12" | "HH" => number(if hours % 12 == 0 { 12 } else { hours % 12 }, 2),
@@ -134,20 +122,27 @@ fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<Strin
             "FF5" => padded(micros / 10, 5),
             "FF6" => padded(micros, 6),
             "SSSS" | "SSSSS" => (time / MICROS_PER_SECOND).to_string(),
-            "AM" | "PM" => case(if hours % 24 >= 12 { "PM" } else { "AM" }),
-            "A.M." | "P.M." => case(if hours % 24 >= 12 { "P.M." } else { "A.M." }),
-            "YYYY" | "IYYY" => number(years, 4),
-            "YYY" | "IYY" => number(years % 1000, 3),
-            "YY" | "IY" => number(years % 100, 2),
-            "Y" | "I" => (years % 10).to_string(),
+            "AM" | "PM" => cased(if hours % 24 >= 12 { "PM" } else { "AM" }),
+            "A.M." | "P.M." => cased(if hours % 24 >= 12 { "P.M." } else { "A.M." }),
+            "YYYY" => number(years, 4),
+            "YYY" => number(years % 1000, 3),
+            "YY" => number(years % 100, 2),
+            "Y" => (years % 10).to_string(),
+            // The sign of the year of months makes room for that of the year of weeks.
+            "IYYY" => padded(iso_year, if years < 0 { 5 } else { 4 }),
+            "IYY" => padded(iso_year % 1000, if years < 0 { 4 } else { 3 }),
+            "IY" => padded(iso_year % 100, if years < 0 { 3 } else { 2 }),
+            "I" => (iso_year % 10).to_string(),
             "Y,YYY" => format!("{},{:03}", years / 1000, years % 1000),
             "CC" => padded(years / 100, 2),
             "MM" => number(months, 2),
             "DD" => padded(days, 2),
-            "DDD" | "IDDD" => padded(day_of_year, 3),
+            "DDD" => padded(day_of_year, 3),
+            "IDDD" => padded(iso_day, 3),
             "Q" if months == 0 => String::new(),
             "Q" => ((months - 1) / 3 + 1).to_string(),
-            "WW" | "IW" => padded((day_of_year - 1) / 7 + 1, 2),
+            "WW" => padded((day_of_year - 1) / 7 + 1, 2),
+            "IW" => padded(iso_week, 2),
             "W" => ((days - 1) / 7 + 1).to_string(),
             "RM" if months == 0 && years == 0 => String::new(),
             "RM" => {
@@ -158,115 +153,80 @@ fn format_interval(pieces: &[Piece], span: IntervalMonthDayNano) -> Result<Strin
                     months => (months - 1).rem_euclid(12),
                 };
                 let place = usize::try_from(place).unwrap_or(0).min(11);
-                if filled { format!("{:<4}", case(ROMAN[place])) } else { case(ROMAN[place]) }
+                if filled { format!("{:<4}", cased(ROMAN[place])) } else { cased(ROMAN[place]) }
             }
+            "FX" => String::new(),
             _ => return fail(SqlState::INVALID_DATETIME_FORMAT, "invalid format specification for an interval value"),
         };
         text.push_str(&value);
-        if let Some(upper) = ordinal {
-            let suffix = ordinal_suffix(&value);
-            text.push_str(&if *upper { suffix.to_uppercase() } else { suffix.to_owned() });
-        }
+        push_ordinal(&mut text, name, ordinal, &value);
     }
     Ok(text)
 }
 
-/// A pattern that is not too long: what it is read into takes a hundred times its bytes.
-pub(super) fn short(pattern: &str) -> Result<&str> {
-    if pattern.len() <= PATTERN_BYTES_MAX {
-        return Ok(pattern);
-    }
-    let message = format!("a format pattern of {} bytes, it has at most {PATTERN_BYTES_MAX}", pattern.len());
-    fail(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+/// The week of the calendar that the fields of an interval would lie in, were they a day: as
+/// PostgreSQL counts it, which looks at the years beside and no farther.
+struct IsoWeek {
+    year: i64,
+    week: i64,
+    /// The day of the year of weeks, from 1.
+    day: i64,
 }
 
-fn pieces(pattern: &str) -> Result<Vec<Piece>> {
-    let mut pieces = Vec::new();
-    let mut literal = String::new();
-    let mut rest = short(pattern)?;
-    let (mut filled, mut is_translated) = (true, false);
-    while let Some(first) = rest.chars().next() {
-        if first == '"' {
-            let (text, after) = quoted(&rest[1..]);
-            literal.push_str(&text);
-            rest = after;
-            continue;
+impl IsoWeek {
+    fn of(year: i64, month: i64, day: i64) -> Self {
+        let at = julian(year, month, day);
+        let mut first = first_monday(year);
+        let mut iso_year = year;
+        if at < first {
+            iso_year -= 1;
+            first = first_monday(iso_year);
         }
-        if first == '\\' && rest[1..].starts_with('"') {
-            literal.push('"');
-            rest = &rest[2..];
-            continue;
+        let mut week = (at - first) / 7 + 1;
+        let next = first_monday(year + 1);
+        if week >= 52 && at >= next {
+            iso_year += 1;
+            week = (at - next) / 7 + 1;
         }
-        let keyword = KEYWORDS
-            .iter()
-            .find(|keyword| rest.get(..keyword.len()).is_some_and(|start| start.eq_ignore_ascii_case(keyword)));
-        let Some(keyword) = keyword else {
-            literal.push(first);
-            rest = &rest[first.len_utf8()..];
-            continue;
-        };
-        let (written, after) = rest.split_at(keyword.len());
-        rest = after;
-        match *keyword {
-            "FM" => filled = false,
-            // Names in the locale, which is C, have no blanks behind them.
-            "TM" => is_translated = true,
-            // Digits spelled out are none; widths are as they are.
-            "SP" | "FX" => {}
-            "TH" => literal.push_str(written),
-            name => {
-                if !literal.is_empty() {
-                    pieces.push(Piece::Literal(std::mem::take(&mut literal)));
-                }
-                let ordinal =
-                    rest.get(..2).filter(|suffix| suffix.eq_ignore_ascii_case("th")).map(|suffix| suffix == "TH");
-                if ordinal.is_some() {
-                    rest = &rest[2..];
-                }
-                let filled_here = filled && !(is_translated && ["MONTH", "DAY"].contains(&name));
-                pieces.push(Piece::Keyword { name, written: written.to_owned(), filled: filled_here, ordinal });
-                (filled, is_translated) = (true, false);
-            }
-        }
+        Self { year: iso_year, week, day: at - first_monday(iso_year) + 1 }
     }
-    if !literal.is_empty() {
-        pieces.push(Piece::Literal(literal));
-    }
-    Ok(pieces)
 }
 
-/// The text up to a quote, and what follows it.
-pub(super) fn quoted(text: &str) -> (String, &str) {
-    let mut inside = String::new();
-    let mut characters = text.char_indices();
-    while let Some((place, character)) = characters.next() {
-        match character {
-            '"' => return (inside, &text[place + 1..]),
-            '\\' => inside.extend(characters.next().map(|(_, character)| character)),
-            other => inside.push(other),
-        }
-    }
-    (inside, "")
+/// The Monday of the week that has the fourth of January, a Julian day.
+fn first_monday(year: i64) -> i64 {
+    let fourth = julian(year, 1, 4);
+    fourth - fourth.rem_euclid(7)
 }
 
-fn format(pieces: &[Piece], at: i64, zone: Option<&Zone>) -> String {
+/// The Julian day of months and days that no calendar need have.
+fn julian(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year + 4800, month + 1) } else { (year + 4799, month + 13) };
+    let century = year / 100;
+    year * 365 - 32_167 + year / 4 - century + century / 4 + 7834 * month / 256 + day
+}
+
+fn format(parts: &[Part], at: i64, zone: Option<&Zone>) -> String {
     let local = zone.map_or(at, |zone| zone.local(at));
     let civil = Civil::of(local);
     let mut text = String::new();
-    for piece in pieces {
-        match piece {
-            Piece::Literal(literal) => text.push_str(literal),
-            Piece::Keyword { name, written, filled, ordinal } => {
-                let value = field(name, written, *filled, &civil, zone.map(|zone| (zone, at)));
+    for part in parts {
+        match part {
+            Part::Character { character, .. } => text.push(*character),
+            Part::Field(field) => {
+                let value = written(field, &civil, zone.map(|zone| (zone, at)));
                 text.push_str(&value);
-                if let Some(upper) = ordinal {
-                    let suffix = ordinal_suffix(&value);
-                    text.push_str(&if *upper { suffix.to_uppercase() } else { suffix.to_owned() });
-                }
+                push_ordinal(&mut text, field.name, field.ordinal, &value);
             }
         }
     }
     text
+}
+
+/// Only numbers have the endings of ordinal numbers.
+fn push_ordinal(text: &mut String, name: &str, case: Option<Case>, value: &str) {
+    let Some(case) = case.filter(|_| !NO_NUMBERS.contains(&name)) else { return };
+    let suffix = ordinal_suffix(value);
+    text.push_str(&if case == Case::Upper { suffix.to_uppercase() } else { suffix.to_owned() });
 }
 
 pub(super) fn ordinal_suffix(digits: &str) -> &'static str {
@@ -279,7 +239,10 @@ pub(super) fn ordinal_suffix(digits: &str) -> &'static str {
     }
 }
 
-fn field(name: &str, written: &str, filled: bool, civil: &Civil, zone: Option<(&Zone, i64)>) -> String {
+fn written(field: &Field, civil: &Civil, zone: Option<(&Zone, i64)>) -> String {
+    let Field { name, case, is_unfilled, is_translated, .. } = *field;
+    let filled = !is_unfilled;
+    let is_lower = case == Case::Lower;
     let number = |value: i64, width: usize| {
         if filled { format!("{value:0width$}") } else { value.to_string() }
     };
@@ -291,23 +254,17 @@ fn field(name: &str, written: &str, filled: bool, civil: &Civil, zone: Option<(&
     let (iso_year, iso_week) = civil.iso_week();
     let weekday = iso_weekday(civil.days());
     let word = |word: &str, width: usize| {
-        let word = if written.chars().all(|c| !c.is_lowercase()) {
-            word.to_uppercase()
-        } else if written.starts_with(char::is_lowercase) {
-            word.to_lowercase()
-        } else {
-            word.to_owned()
+        let word = match case {
+            Case::Upper => word.to_uppercase(),
+            Case::Lower => word.to_lowercase(),
+            Case::Capitalized => word.to_owned(),
         };
-        if filled { format!("{word:<width$}") } else { word }
+        // Names of the locale have no blanks behind them.
+        if filled && !is_translated { format!("{word:<width$}") } else { word }
     };
-    let meridian = |before: &str, after: &str| {
-        let text = if hour < 12 { before } else { after };
-        if written.starts_with(char::is_lowercase) { text.to_lowercase() } else { text.to_owned() }
-    };
-    let era = |before: &str, since: &str| {
-        let text = if civil.year > 0 { since } else { before };
-        if written.starts_with(char::is_lowercase) { text.to_lowercase() } else { text.to_owned() }
-    };
+    let cased = |text: &str| if is_lower { text.to_lowercase() } else { text.to_owned() };
+    let meridian = |before: &str, after: &str| cased(if hour < 12 { before } else { after });
+    let era = |before: &str, since: &str| cased(if civil.year > 0 { since } else { before });
     let month_place = usize::try_from(civil.month - 1).unwrap_or(0).min(11);
     let day_place = usize::try_from(weekday - 1).unwrap_or(0).min(6);
     match name {
@@ -341,8 +298,7 @@ fn field(name: &str, written: &str, filled: bool, civil: &Civil, zone: Option<(&
         "MON" => word(&MONTHS[month_place][..3], 3),
         "MM" => number(civil.month, 2),
         "RM" => {
-            let roman = ROMAN[month_place];
-            let roman = if written.starts_with(char::is_lowercase) { roman.to_lowercase() } else { roman.to_owned() };
+            let roman = cased(ROMAN[month_place]);
             if filled { format!("{roman:<4}") } else { roman }
         }
         "DAY" => word(DAYS[day_place], 9),
@@ -360,7 +316,7 @@ fn field(name: &str, written: &str, filled: bool, civil: &Civil, zone: Option<(&
         "Q" => ((civil.month - 1) / 3 + 1).to_string(),
         "TZ" => {
             let name = zone.map(|(zone, at)| zone.abbreviation(at)).unwrap_or_default();
-            if written.starts_with(char::is_lowercase) { name.to_lowercase() } else { name }
+            if is_lower { name.to_lowercase() } else { name }
         }
         "TZH" | "TZM" | "OF" => {
             let seconds = zone.map_or(0, |(zone, at)| zone.offset_seconds(at));
@@ -374,6 +330,7 @@ fn field(name: &str, written: &str, filled: bool, civil: &Civil, zone: Option<(&
             };
             if written.is_ok() { text } else { String::new() }
         }
-        _ => written.to_owned(),
+        // `FX` has a meaning for texts that are read.
+        _ => String::new(),
     }
 }
