@@ -267,8 +267,12 @@ impl Composer<'_> {
         };
         if self.dice.chance(2) {
             values.push((expansion, kind));
-            let (items, columns) = self.select(&values);
-            return Relation { sql: format!("(SELECT {items} FROM {})", source.sql), columns };
+            // A name that a column has as well is refused beside it.
+            let names: Vec<String> = (0..values.len()).map(|at| format!("{alias}_{at}")).collect();
+            let items: Vec<String> =
+                values.iter().zip(&names).map(|((value, _), name)| format!("{value} AS {name}")).collect();
+            let columns = values.into_iter().zip(names).map(|((_, kind), name)| Column { name, kind }).collect();
+            return Relation { sql: format!("(SELECT {} FROM {})", items.join(", "), source.sql), columns };
         }
         values.push((format!("{alias}.v"), kind));
         let (items, columns) = self.select(&values);

@@ -44,7 +44,7 @@ impl AnalyzerRule for HideFunctionalDependencies {
                 Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
             }
             // It repeats all keys of its input, and says that they are keys still.
-            LogicalPlan::Unnest(mut unnest) if has_functional_dependencies(&unnest.input) => {
+            LogicalPlan::Unnest(mut unnest) if has_key(&unnest.input)? => {
                 unnest.input = hidden(unnest.input)?;
                 Ok(Transformed::yes(LogicalPlan::Unnest(unnest)))
             }
@@ -69,16 +69,19 @@ impl AnalyzerRule for HideFunctionalDependencies {
     }
 }
 
-fn has_functional_dependencies(plan: &LogicalPlan) -> bool {
-    plan.schema().functional_dependencies().iter().next().is_some()
+/// Whether a plan has a functional dependency, or will when its DISTINCTs have become aggregates.
+fn has_key(plan: &LogicalPlan) -> Result<bool> {
+    Ok(plan.schema().functional_dependencies().iter().next().is_some() || plan.exists(is_grouping)?)
 }
 
-/// Whether a plan has a functional dependency from below a join, or will when its DISTINCTs have
-/// become aggregates.
+/// The same of functional dependencies from below a join.
 fn has_repeated_key(plan: &LogicalPlan) -> Result<bool> {
-    let groups = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)));
     Ok(plan.schema().functional_dependencies().iter().any(|known| known.mode == Dependency::Multi)
-        || plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(_)) && node.exists(groups)?))?)
+        || plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(_)) && node.exists(is_grouping)?))?)
+}
+
+fn is_grouping(node: &LogicalPlan) -> Result<bool> {
+    Ok(matches!(node, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)))
 }
 
 fn hidden(input: Arc<LogicalPlan>) -> Result<Arc<LogicalPlan>> {

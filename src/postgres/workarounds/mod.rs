@@ -11,7 +11,7 @@ mod schemas_above_joins;
 mod spilling_sorts;
 mod unambiguous_filters;
 mod values_of_subqueries;
-mod windows_over_constants;
+mod window_input_order;
 
 #[cfg(test)]
 mod canaries;
@@ -48,7 +48,7 @@ const WORKAROUNDS: [Workaround; 12] = [
         install: inlined_columns::install,
     },
     Workaround { name: "heaps of sorts that do not spill", upstream: None, install: spilling_sorts::install },
-    Workaround { name: "windows over constant keys", upstream: None, install: windows_over_constants::install },
+    Workaround { name: "order of the input of windows", upstream: None, install: window_input_order::install },
     Workaround {
         name: "partitions of joins that wait for one another",
         upstream: None,

@@ -1,9 +1,10 @@
-//! Windows whose PARTITION BY has a column that a filter, a join or a projection holds constant.
+//! Windows whose input is in the order of their PARTITION BY by what else is known of it: a key is
+//! constant by a filter or a projection, or equal to a column by a join.
 //!
-//! Rows need no sort by such a column, and DataFusion makes none. But the operator of the window
-//! looks for their order again when it runs, and finds none of a column that is constant in each
-//! partition of the plan and not in all of them together, nor of one whose condition is wrapped by
-//! then so that it can be cancelled: it refuses its input. So the input says in which order it is.
+//! Rows need no sort by a constant, and are as well sorted by the equal column. But the operator of
+//! the window looks for the order of its keys again when it runs, and what it knows then is less:
+//! constants differ between the partitions of the plan, and conditions are wrapped by then so that
+//! they can be cancelled. It refuses its input. So the input says its order by the keys themselves.
 
 use std::sync::Arc;
 
@@ -24,24 +25,25 @@ use crate::rules::Rules;
 
 /// Once rows are sorted as operators require.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
-    rules.physical.after("EnsureRequirements", Arc::new(WindowsOverConstants))
+    rules.physical.after("EnsureRequirements", Arc::new(WindowInputOrder))
 }
 
 #[derive(Debug)]
-struct WindowsOverConstants;
+struct WindowInputOrder;
 
-impl PhysicalOptimizerRule for WindowsOverConstants {
+impl PhysicalOptimizerRule for WindowInputOrder {
     fn name(&self) -> &str {
-        "windows_over_constants"
+        "window_input_order"
     }
 
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|plan| {
-            let Some(SortedWindow { window, input }) = SortedWindow::of(&plan) else {
+            let Some(Window { first, input, is_sorted }) = Window::of(&plan) else {
                 return Ok(Transformed::no(plan));
             };
-            let Some(ordering) = order_with_constants(window, input)? else { return Ok(Transformed::no(plan)) };
-            let keys = window.partition_by().to_vec();
+            let ordering = order_by_keys(first, input, is_sorted)?;
+            let Some(ordering) = ordering else { return Ok(Transformed::no(plan)) };
+            let keys = first.partition_by().to_vec();
             let input = PassThroughExec::over(Arc::clone(input), InOrder { ordering, keys });
             let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
             plan.replace_children(vec![input], options).map(Transformed::yes)
@@ -54,34 +56,48 @@ impl PhysicalOptimizerRule for WindowsOverConstants {
     }
 }
 
-/// The first window of an operator that wants its input sorted, and the input.
-struct SortedWindow<'a> {
-    window: &'a Arc<dyn WindowExpr>,
+/// An operator of windows: the first of them, which stands for all, and the input.
+struct Window<'a> {
+    first: &'a Arc<dyn WindowExpr>,
     input: &'a Arc<dyn ExecutionPlan>,
+    /// Whether the input has to be in the order of all keys, and not of some of them.
+    is_sorted: bool,
 }
 
-impl<'a> SortedWindow<'a> {
+impl<'a> Window<'a> {
     fn of(plan: &'a Arc<dyn ExecutionPlan>) -> Option<Self> {
         if let Some(exec) = plan.downcast_ref::<BoundedWindowAggExec>() {
-            let window = exec.window_expr().first().filter(|_| exec.input_order_mode == InputOrderMode::Sorted)?;
-            return Some(Self { window, input: exec.input() });
+            let is_sorted = exec.input_order_mode == InputOrderMode::Sorted;
+            return Some(Self { first: exec.window_expr().first()?, input: exec.input(), is_sorted });
         }
         let exec = plan.downcast_ref::<WindowAggExec>()?;
-        Some(Self { window: exec.window_expr().first()?, input: exec.input() })
+        Some(Self { first: exec.window_expr().first()?, input: exec.input(), is_sorted: true })
     }
 }
 
-/// The order that the rows are in, with the keys that are constant among them; none where no
-/// key is.
-fn order_with_constants(window: &Arc<dyn WindowExpr>, input: &Arc<dyn ExecutionPlan>) -> Result<Option<LexOrdering>> {
+/// The order that the rows are in by the keys themselves; none where their orders name the keys.
+fn order_by_keys(
+    window: &Arc<dyn WindowExpr>,
+    input: &Arc<dyn ExecutionPlan>,
+    is_sorted: bool,
+) -> Result<Option<LexOrdering>> {
     let (known, keys) = (input.equivalence_properties(), window.partition_by());
-    if keys.iter().all(|key| known.is_expr_constant(key).is_none()) {
+    if keys.is_empty() {
         return Ok(None);
     }
+    let orderings = known.oeq_class().iter().cloned();
+    let named = EquivalenceProperties::new_with_orderings(input.schema(), orderings);
     let (mut order, places) = known.find_longest_permutation(keys)?;
-    let others = keys.iter().enumerate().filter(|(place, _)| !places.contains(place));
-    order.extend(others.map(|(_, key)| PhysicalSortExpr::new_default(Arc::clone(key))));
-    order.extend(window.order_by().iter().cloned());
+    let (_, named_places) = named.find_longest_permutation(keys)?;
+    let wanted = if is_sorted { keys.len() } else { places.len() };
+    if named_places.len() == wanted {
+        return Ok(None);
+    }
+    if is_sorted {
+        let others = keys.iter().enumerate().filter(|(place, _)| !places.contains(place));
+        order.extend(others.map(|(_, key)| PhysicalSortExpr::new_default(Arc::clone(key))));
+        order.extend(window.order_by().iter().cloned());
+    }
     Ok(if known.ordering_satisfy(order.clone())? { LexOrdering::new(order) } else { None })
 }
 
