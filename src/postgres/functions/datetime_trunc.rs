@@ -155,7 +155,10 @@ fn run_bin(call: &Call) -> Result<ArrayRef> {
                 "timestamps cannot be binned into intervals containing months or years",
             );
         }
-        let width = i64::from(stride.days) * MICROS_PER_DAY + stride.nanoseconds / NANOS_PER_MICRO;
+        let days = i64::from(stride.days).checked_mul(MICROS_PER_DAY);
+        let Some(width) = days.and_then(|days| days.checked_add(stride.nanoseconds / NANOS_PER_MICRO)) else {
+            return Err(date_range("interval"));
+        };
         if width <= 0 {
             return fail(SqlState::DATETIME_FIELD_OVERFLOW, "stride must be greater than zero");
         }

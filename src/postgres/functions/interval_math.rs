@@ -244,7 +244,8 @@ pub(super) fn moved(at: i64, span: IntervalMonthDayNano, sign: i64, zone: Option
         if span.months != 0 {
             local = add_months(local, sign * i64::from(span.months))?;
         }
-        local = local.checked_add(sign * i64::from(span.days) * MICROS_PER_DAY)?;
+        let days = (sign * i64::from(span.days)).checked_mul(MICROS_PER_DAY)?;
+        local = local.checked_add(days)?;
         at = zone.map_or(local, |zone| zone.moment(local));
     }
     let at = at.checked_add(sign * (span.nanoseconds / NANOS_PER_MICRO))?;

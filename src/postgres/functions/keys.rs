@@ -169,7 +169,7 @@ pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchem
         && stored
     {
         match zeros(value) {
-            None if value.is_null() || value.data_type().is_floating() => return binary(left, op, right),
+            None if value.is_null() || is_nonzero(&right) => return binary(left, op, right),
             None => {}
             Some((below, above)) => match op {
                 Operator::Lt | Operator::GtEq => return binary(left, op, below),
@@ -199,7 +199,13 @@ fn zeros(value: &ScalarValue) -> Option<(Expr, Expr)> {
 
 /// A literal whose bits are those of its key.
 fn is_nonzero(expr: &Expr) -> bool {
-    matches!(expr, Expr::Literal(value, _) if value.data_type().is_floating() && zeros(value).is_none())
+    let is_negative_nan = |value: &ScalarValue| match value {
+        ScalarValue::Float64(Some(value)) => value.is_nan() && value.is_sign_negative(),
+        ScalarValue::Float32(Some(value)) => value.is_nan() && value.is_sign_negative(),
+        _ => false,
+    };
+    let is_key = |value| zeros(value).is_none() && !is_negative_nan(value);
+    matches!(expr, Expr::Literal(value, _) if value.data_type().is_floating() && is_key(value))
 }
 
 fn is_key(expr: &Expr) -> bool {

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, Value};
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, UnaryOperator, Value,
+};
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Output, Pick, fold, numbered, pick};
@@ -333,7 +335,15 @@ fn bare(expr: &Expr) -> Option<Ident> {
 
 /// The output column, from 0, that a constant means by its position.
 fn position_of<'i>(expr: &Expr, labels: impl ExactSizeIterator<Item = &'i str>, clause: &str) -> Result<Option<usize>> {
-    let Expr::Value(value) = unwrapped(expr) else { return Ok(None) };
+    let (value, is_negative) = match unwrapped(expr) {
+        Expr::Value(value) => (value, false),
+        // The sign belongs to the constant.
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match unwrapped(expr) {
+            Expr::Value(value) if matches!(value.value, Value::Number(..)) => (value, true),
+            _ => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
     let number = match &value.value {
         Value::Number(text, _) => text.parse::<usize>().ok(),
         Value::Placeholder(_) => return Ok(None),
@@ -343,8 +353,9 @@ fn position_of<'i>(expr: &Expr, labels: impl ExactSizeIterator<Item = &'i str>, 
         let message = format!("non-integer constant in {clause}");
         return Err(NameError::new(SqlState::SYNTAX_ERROR, message).at_span(value.span));
     };
-    if number == 0 || number > labels.len() {
-        let message = format!("{clause} position {number} is not in select list");
+    if is_negative || number == 0 || number > labels.len() {
+        let sign = if is_negative { "-" } else { "" };
+        let message = format!("{clause} position {sign}{number} is not in select list");
         return Err(NameError::new(SqlState::INVALID_COLUMN_REFERENCE, message).at_span(value.span));
     }
     Ok(Some(number - 1))

@@ -128,7 +128,7 @@ impl Reader<'_> {
     }
 
     fn first(&self) -> Option<u8> {
-        self.rest.bytes().next()
+        self.rest.as_bytes().first().copied()
     }
 
     fn skip(&mut self) {
@@ -197,7 +197,7 @@ impl Reader<'_> {
 
     /// A sign behind the last digit: with `S` at once behind it, else where no digit was read.
     fn sign_behind(&mut self, is_read: bool) {
-        let following = self.rest.bytes().nth(1);
+        let following = self.rest.as_bytes().get(1).copied();
         if self.pattern.has_sign {
             if let Some(sign @ (b'-' | b'+')) = following.filter(|_| is_read) {
                 self.sign = Some(sign);

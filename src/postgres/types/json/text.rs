@@ -163,22 +163,29 @@ impl<'a> Json<'a> {
     /// # Errors
     /// A key is no text.
     pub fn at_path<S: AsRef<str>>(self, path: &[S]) -> Result<Option<Json<'a>>> {
-        let mut value = self;
-        for step in path {
-            let next = match value.kind {
-                JsonKind::Object => value.field(step.as_ref())?,
-                JsonKind::Array => match super::change::place_of(step.as_ref()) {
-                    Some(place) => value.element(place.into())?,
-                    None => None,
-                },
-                _ => None,
-            };
-            match next {
-                Some(next) => value = next,
-                None => return Ok(None),
+        let Some((step, rest)) = path.split_first() else { return Ok(Some(self)) };
+        match self.kind {
+            // Of fields of one name, as `json` may have, the last whose path leads somewhere.
+            JsonKind::Object => {
+                let (mut found, mut failed) = (None, None);
+                self.each(&mut |key, value| match decoded(key)
+                    .map(|key| if key == step.as_ref() { value.at_path(rest) } else { Ok(None) })
+                {
+                    Ok(Ok(Some(reached))) => found = Some(reached),
+                    Ok(Ok(None)) => {}
+                    Ok(Err(error)) | Err(error) => failed = Some(error),
+                })?;
+                failed.map_or(Ok(found), Err)
             }
+            JsonKind::Array => match super::change::place_of(step.as_ref()) {
+                Some(place) => match self.element(place.into())? {
+                    Some(element) => element.at_path(rest),
+                    None => Ok(None),
+                },
+                None => Ok(None),
+            },
+            _ => Ok(None),
         }
-        Ok(Some(value))
     }
 }
 
