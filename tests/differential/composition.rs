@@ -92,7 +92,7 @@ impl Composer<'_> {
             return self.table();
         }
         self.relations_left -= 1;
-        match self.dice.below(12) {
+        match self.dice.below(17) {
             0 | 1 => self.filtered(depth, outer),
             2 => self.distinct(depth, outer),
             3 | 4 => self.grouped(depth, outer),
@@ -101,6 +101,10 @@ impl Composer<'_> {
             8 => self.windowed(depth, outer),
             9 => self.expanded(depth, outer),
             10 => self.cut_off(depth, outer),
+            11 => self.first_of_each(depth, outer),
+            12 => self.named_twice(depth, outer),
+            13 => self.lateral(depth, outer),
+            14 => self.values(),
             _ => self.with_subquery(depth, outer),
         }
     }
@@ -159,7 +163,12 @@ impl Composer<'_> {
             kind => (format!("{}({})", self.dice.pick(&["min", "max"]), column.name), kind),
         };
         let mut values = keys.clone();
-        values.push(("count(*)".to_owned(), Kind::Big));
+        let count = match self.dice.below(3) {
+            0 => format!("count(DISTINCT {})", column.name),
+            1 => format!("count(*) FILTER (WHERE {})", self.plain_condition(&source.columns)),
+            _ => "count(*)".to_owned(),
+        };
+        values.push((count, Kind::Big));
         values.push(aggregate);
         let (items, columns) = self.select(&values);
         let keys: Vec<String> = keys.into_iter().map(|(key, _)| key).collect();
@@ -291,6 +300,79 @@ impl Composer<'_> {
         Relation { sql, columns }
     }
 
+    /// The first row of each value of a column.
+    fn first_of_each(&mut self, depth: usize, outer: &[Column]) -> Relation {
+        let inner = self.relation(depth - 1, outer);
+        let source = self.named(inner);
+        let values = self.some_columns(&source.columns, 3);
+        let (items, columns) = self.select(&values);
+        let mut order: Vec<String> = values.iter().map(|(value, _)| value.clone()).collect();
+        order[0].push_str(self.dice.pick(&["", " DESC", " NULLS FIRST"]));
+        let sql =
+            format!("(SELECT DISTINCT ON ({}) {items} FROM {} ORDER BY {})", values[0].0, source.sql, order.join(", "));
+        Relation { sql, columns }
+    }
+
+    /// A WITH query that is joined with itself.
+    fn named_twice(&mut self, depth: usize, outer: &[Column]) -> Relation {
+        let inner = self.relation(depth - 1, outer);
+        let name = self.alias();
+        let of = |composer: &mut Self| composer.named(Relation { sql: name.clone(), columns: inner.columns.clone() });
+        let (left, right) = (of(self), of(self));
+        let on = self.equal(&left.columns, &right.columns).unwrap_or_else(|| "true".to_owned());
+        let mut values = self.some_columns(&left.columns, 2);
+        values.extend(self.some_columns(&right.columns, 1));
+        let (items, columns) = self.select(&values);
+        let how = self.dice.pick(&["", "MATERIALIZED ", "NOT MATERIALIZED "]);
+        let body = match inner.sql.starts_with('(') {
+            true => inner.sql.clone(),
+            false => format!("(SELECT * FROM {})", inner.sql),
+        };
+        let kind = self.dice.pick(&["JOIN", "LEFT JOIN"]);
+        // Rows of tables that are joined on few values are many.
+        let condition = self.plain_condition(&left.columns);
+        let sql = format!(
+            "(WITH {name} AS {how}{body} SELECT {items} FROM {} {kind} {} ON {on} WHERE {condition})",
+            left.sql, right.sql
+        );
+        Relation { sql, columns }
+    }
+
+    /// A relation that refers to the one on its left.
+    fn lateral(&mut self, depth: usize, outer: &[Column]) -> Relation {
+        let left = self.relation(depth - 1, outer);
+        let left = self.named(left);
+        let right = self.relation(depth - 1, &left.columns);
+        let right = self.named(right);
+        let condition = self.equal(&right.columns, &left.columns).unwrap_or_else(|| "true".to_owned());
+        let picked = self.some_columns(&right.columns, 2);
+        let (items, columns) = self.select(&picked);
+        let limit = match self.dice.below(3) {
+            0 => {
+                let order: Vec<String> = picked.iter().map(|(value, _)| value.clone()).collect();
+                format!(" ORDER BY {} LIMIT 2", order.join(", "))
+            }
+            _ => String::new(),
+        };
+        let asked = format!("(SELECT {items} FROM {} WHERE {condition}{limit})", right.sql);
+        let asked = self.named(Relation { sql: asked, columns });
+        let mut values = self.some_columns(&left.columns, 2);
+        values.extend(self.some_columns(&asked.columns, 2));
+        let (items, columns) = self.select(&values);
+        let sql = match self.dice.below(2) {
+            0 => format!("(SELECT {items} FROM {}, LATERAL {})", left.sql, asked.sql),
+            _ => format!("(SELECT {items} FROM {} LEFT JOIN LATERAL {} ON true)", left.sql, asked.sql),
+        };
+        Relation { sql, columns }
+    }
+
+    fn values(&mut self) -> Relation {
+        let alias = self.alias();
+        let sql = format!("(SELECT * FROM (VALUES (1, 'a'), (2, NULL), (NULL, 'p1'), (3, 'k2')) {alias}(v0, v1))");
+        let columns = [("v0", Kind::Small), ("v1", Kind::Text)];
+        Relation { sql, columns: columns.map(|(name, kind)| Column { name: name.to_owned(), kind }).to_vec() }
+    }
+
     /// A scalar subquery in the select list that refers to the row.
     fn with_subquery(&mut self, depth: usize, outer: &[Column]) -> Relation {
         let inner = self.relation(depth - 1, outer);
@@ -356,7 +438,8 @@ impl Composer<'_> {
             Kind::Text => dice.pick(&["'p1'", "'p3'", "'k0'", "'k2'", "'a'", "'ab'", "''"]),
         };
         let (first, second) = (value(self.dice), value(self.dice));
-        match self.dice.below(8) {
+        match self.dice.below(9) {
+            8 if column.kind == Kind::Text => format!("{name} LIKE '{}%'", self.dice.pick(&["p", "k1", "a"])),
             0 => format!("{name} IS NULL"),
             1 => format!("{name} IS NOT NULL"),
             2 => format!("{name} IN ({first}, {second})"),

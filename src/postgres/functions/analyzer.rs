@@ -283,6 +283,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
                     by.expr = keys::key(by.expr.clone(), resolver.schema);
                 }
             }
+            keys::sort_once(&mut params.order_by);
             Ok(Expr::AggregateFunction(AggregateFunction { func, params }))
         }
         Expr::WindowFunction(window) => {

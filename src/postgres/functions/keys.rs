@@ -3,6 +3,7 @@
 //! bits and by fields. Expressions that it does so with are brought to one zero and one NaN, and
 //! intervals to their length.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, ListArray};
@@ -292,10 +293,21 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
             for by in on.sort_expr.iter_mut().flatten().filter(|by| by_key(&by.expr)) {
                 by.expr = key(by.expr.clone(), &schema);
             }
+            let mut known = HashSet::new();
+            on.on_expr.retain(|expr| known.insert(expr.clone()));
+            if let Some(sort_expr) = &mut on.sort_expr {
+                sort_once(sort_expr);
+            }
             Ok(LogicalPlan::Distinct(Distinct::On(on)))
         }
         plan => Ok(plan),
     }
+}
+
+/// A second time an expression sorts nothing, and aggregates count it among their keys.
+pub(super) fn sort_once(order_by: &mut Vec<SortExpr>) {
+    let mut known = HashSet::new();
+    order_by.retain(|by| known.insert(by.expr.clone()));
 }
 
 /// The plan with its columns as keys.

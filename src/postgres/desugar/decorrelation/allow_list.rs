@@ -1,9 +1,12 @@
 //! The allow list: shapes of subqueries that DataFusion's own rules decorrelate correctly.
 
+use std::collections::HashSet;
+
 use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projection};
 
 use super::outer_references::{holds_subquery, refers_outside};
 use crate::functions::is_arithmetic;
@@ -74,7 +77,7 @@ fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
         LogicalPlan::Projection(projection) => {
             let is_over_aggregate = matches!(projection.input.as_ref(), LogicalPlan::Aggregate(_));
             let fits = !is_over_aggregate || projection.expr.iter().all(follows_aggregates);
-            Ok(fits && can_pull_up(&projection.input, above)?)
+            Ok(fits && !shadows_correlated(projection)? && can_pull_up(&projection.input, above)?)
         }
         LogicalPlan::Aggregate(aggregate) => {
             let has_sets = aggregate.group_expr.iter().any(|expr| matches!(expr, Expr::GroupingSet(_)));
@@ -82,6 +85,24 @@ fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
         }
         _ => Ok(false),
     }
+}
+
+/// Whether a label is the name of a column of a correlated condition: the rule adds that column to
+/// the projection by its own name.
+fn shadows_correlated(projection: &Projection) -> Result<bool> {
+    let label = |expr: &Expr| match expr {
+        Expr::Alias(alias) if alias.relation.is_none() => Some(alias.name.clone()),
+        _ => None,
+    };
+    let labels: HashSet<String> = projection.expr.iter().filter_map(label).collect();
+    if labels.is_empty() {
+        return Ok(false);
+    }
+    projection.input.exists(|node| {
+        let LogicalPlan::Filter(filter) = node else { return Ok(false) };
+        Ok(filter.predicate.contains_outer()
+            && filter.predicate.column_refs().iter().any(|column| labels.contains(&column.name)))
+    })
 }
 
 /// Whether an expression over aggregates is NULL where they are, as those of no rows are in the

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, NullEquality, Result, not_impl_err};
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{EmptyRelation, Expr, Join, LogicalPlan, LogicalPlanBuilder};
@@ -13,6 +13,11 @@ use super::outer_references::{outer_columns, refers_outside};
 
 impl Decorrelator<'_> {
     pub(super) fn join(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {
+        if let Some(lateral) = lateral_of(&join.right)
+            && !refers_outside(&lateral.subquery)?
+        {
+            return self.hoist_from_join(without_lateral(join)?).map(|join| Transformed::yes(join.data));
+        }
         let outer = outer_columns(&join.right, join.left.schema())?;
         // Columns of queries further out are columns of the left side by the time that those are
         // decorrelated.
@@ -69,6 +74,19 @@ pub(super) fn lateral_of(plan: &LogicalPlan) -> Option<&Subquery> {
         LogicalPlan::Projection(projection) => lateral_of(&projection.input),
         _ => None,
     }
+}
+
+/// The join with a right side that refers to nothing outside, as one that is not LATERAL: the
+/// planner takes what a LATERAL within it refers to for outer columns.
+fn without_lateral(mut join: Join) -> Result<Join> {
+    let right = Arc::unwrap_or_clone(join.right).transform_down(|plan| match plan {
+        LogicalPlan::Subquery(lateral) => {
+            Ok(Transformed::new(Arc::unwrap_or_clone(lateral.subquery), true, TreeNodeRecursion::Stop))
+        }
+        plan => Ok(Transformed::no(plan)),
+    })?;
+    join.right = Arc::new(right.data);
+    Ok(join)
 }
 
 /// Whether DataFusion recognizes it as LATERAL.
