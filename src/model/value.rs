@@ -120,16 +120,7 @@ pub enum Value {
 impl Value {
     /// The type of the value.
     pub fn edm_type(&self) -> EdmType {
-        match self {
-            Value::Binary(_) => EdmType::Binary,
-            Value::Boolean(_) => EdmType::Boolean,
-            Value::DateTime(_) => EdmType::DateTime,
-            Value::Double(_) => EdmType::Double,
-            Value::Guid(_) => EdmType::Guid,
-            Value::Int32(_) => EdmType::Int32,
-            Value::Int64(_) => EdmType::Int64,
-            Value::String(_) => EdmType::String,
-        }
+        ValueRef::from(self).edm_type()
     }
 
     /// Reads a value from the text it has in JSON and CSV beside the name of its type.
@@ -184,17 +175,7 @@ impl Value {
 /// equals itself and 0.0 is not -0.0.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
-        // By the type of one of them, so that no type is forgotten.
-        match self {
-            Value::Binary(a) => matches!(other, Value::Binary(b) if a == b),
-            Value::Boolean(a) => matches!(other, Value::Boolean(b) if a == b),
-            Value::DateTime(a) => matches!(other, Value::DateTime(b) if a == b),
-            Value::Double(a) => matches!(other, Value::Double(b) if a.to_bits() == b.to_bits()),
-            Value::Guid(a) => matches!(other, Value::Guid(b) if a == b),
-            Value::Int32(a) => matches!(other, Value::Int32(b) if a == b),
-            Value::Int64(a) => matches!(other, Value::Int64(b) if a == b),
-            Value::String(a) => matches!(other, Value::String(b) if a == b),
-        }
+        ValueRef::from(self) == ValueRef::from(other)
     }
 }
 

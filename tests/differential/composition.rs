@@ -35,10 +35,12 @@ struct Source {
     columns: Vec<Column>,
 }
 
-/// How many relations may still be written in one query.
+/// Composes one query.
 struct Composer<'a> {
     dice: &'a mut Dice,
+    /// How many were given out.
     aliases: usize,
+    /// How many relations may still be written that are composed of others.
     relations_left: usize,
 }
 
@@ -46,8 +48,7 @@ struct Composer<'a> {
 pub(crate) fn question(dice: &mut Dice) -> (bool, String) {
     let relations_left = 2 + dice.below(6);
     let mut composer = Composer { dice, aliases: 0, relations_left };
-    let relation = composer.relation(4, &[]);
-    let source = composer.named(relation);
+    let source = composer.source(4, &[]);
     let values: Vec<String> = source.columns.iter().map(|column| column.name.clone()).collect();
     match composer.dice.below(5) {
         0 => (true, format!("SELECT count(*), count({}) FROM {}", values[0], source.sql)),
@@ -71,6 +72,12 @@ impl Composer<'_> {
             .map(|Column { name, kind }| Column { name: format!("{alias}.{name}"), kind })
             .collect();
         Source { sql: format!("{} {alias}", relation.sql), columns }
+    }
+
+    /// A relation under an alias.
+    fn source(&mut self, depth: usize, outer: &[Column]) -> Source {
+        let relation = self.relation(depth, outer);
+        self.named(relation)
     }
 
     fn table(&mut self) -> Relation {
@@ -128,8 +135,7 @@ impl Composer<'_> {
     }
 
     fn filtered(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let inner = self.relation(depth - 1, outer);
-        let source = self.named(inner);
+        let source = self.source(depth - 1, outer);
         let mut values = self.some_columns(&source.columns, 4);
         if self.dice.chance(3) {
             let (constant, kind) = self.dice.pick(&[
@@ -146,16 +152,14 @@ impl Composer<'_> {
     }
 
     fn distinct(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let inner = self.relation(depth - 1, outer);
-        let source = self.named(inner);
+        let source = self.source(depth - 1, outer);
         let values = self.some_columns(&source.columns, 3);
         let (items, columns) = self.select(&values);
         Relation { sql: format!("(SELECT DISTINCT {items} FROM {})", source.sql), columns }
     }
 
     fn grouped(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let inner = self.relation(depth - 1, outer);
-        let source = self.named(inner);
+        let source = self.source(depth - 1, outer);
         let keys = self.some_columns(&source.columns, 2);
         let column = source.columns[self.dice.below(source.columns.len())].clone();
         let aggregate = match column.kind {
@@ -240,8 +244,7 @@ impl Composer<'_> {
     }
 
     fn windowed(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let inner = self.relation(depth - 1, outer);
-        let source = self.named(inner);
+        let source = self.source(depth - 1, outer);
         let mut values = self.some_columns(&source.columns, 2);
         let [key, order] = [0; 2].map(|_| source.columns[self.dice.below(source.columns.len())].name.clone());
         let by = match self.dice.below(4) {
@@ -262,8 +265,7 @@ impl Composer<'_> {
 
     /// Each row for each item of an array.
     fn expanded(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let inner = self.relation(depth - 1, outer);
-        let source = self.named(inner);
+        let source = self.source(depth - 1, outer);
         let mut values = self.some_columns(&source.columns, 2);
         let alias = self.alias();
         let column = source.columns[self.dice.below(source.columns.len())].clone();
@@ -289,8 +291,7 @@ impl Composer<'_> {
     }
 
     fn cut_off(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let inner = self.relation(depth - 1, outer);
-        let source = self.named(inner);
+        let source = self.source(depth - 1, outer);
         let values = self.some_columns(&source.columns, 3);
         let (items, columns) = self.select(&values);
         let direction = self.dice.pick(&["", " DESC", " NULLS FIRST"]);
@@ -302,8 +303,7 @@ impl Composer<'_> {
 
     /// The first row of each value of a column.
     fn first_of_each(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let inner = self.relation(depth - 1, outer);
-        let source = self.named(inner);
+        let source = self.source(depth - 1, outer);
         let values = self.some_columns(&source.columns, 3);
         let (items, columns) = self.select(&values);
         let mut order: Vec<String> = values.iter().map(|(value, _)| value.clone()).collect();
@@ -340,10 +340,8 @@ impl Composer<'_> {
 
     /// A relation that refers to the one on its left.
     fn lateral(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let left = self.relation(depth - 1, outer);
-        let left = self.named(left);
-        let right = self.relation(depth - 1, &left.columns);
-        let right = self.named(right);
+        let left = self.source(depth - 1, outer);
+        let right = self.source(depth - 1, &left.columns);
         let condition = self.equal(&right.columns, &left.columns).unwrap_or_else(|| "true".to_owned());
         let picked = self.some_columns(&right.columns, 2);
         let (items, columns) = self.select(&picked);
@@ -375,11 +373,9 @@ impl Composer<'_> {
 
     /// A scalar subquery in the select list that refers to the row.
     fn with_subquery(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let inner = self.relation(depth - 1, outer);
-        let source = self.named(inner);
+        let source = self.source(depth - 1, outer);
         let mut values = self.some_columns(&source.columns, 2);
-        let asked = self.relation(depth.saturating_sub(2), &[]);
-        let asked = self.named(asked);
+        let asked = self.source(depth.saturating_sub(2), &[]);
         let condition = self.equal(&asked.columns, &source.columns).unwrap_or_else(|| "true".to_owned());
         let column = asked.columns[self.dice.below(asked.columns.len())].clone();
         let order: Vec<String> = asked.columns.iter().map(|column| column.name.clone()).collect();
@@ -417,8 +413,7 @@ impl Composer<'_> {
     }
 
     fn subquery_condition(&mut self, columns: &[Column], depth: usize) -> String {
-        let asked = self.relation(depth - 1, columns);
-        let asked = self.named(asked);
+        let asked = self.source(depth - 1, columns);
         match self.equal(columns, &asked.columns) {
             Some(equal) => match (self.dice.below(3), equal.split_once(" = ")) {
                 (0, Some((ours, theirs))) => format!("{ours} IN (SELECT {theirs} FROM {})", asked.sql),

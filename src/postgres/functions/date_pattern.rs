@@ -16,6 +16,7 @@ use super::calendar::{
 use super::date_template::{Field, Part, parts};
 use super::error::{SqlState, fail};
 use super::interval_math::{DATE_DAYS, date_range, in_range, micros_array};
+use super::last_template::LastTemplate;
 use super::scalar::Call;
 use super::to_char::{DAYS, MONTHS, ROMAN};
 
@@ -457,14 +458,9 @@ type Read = (i64, Option<i64>);
 /// What each row shows, and its offset; nothing where an argument is NULL.
 fn moments(call: &Call) -> Result<Vec<Option<Read>>> {
     let (texts, patterns) = (call.text(0)?, call.text(1)?);
-    let mut last: Option<(String, Vec<Node>)> = None;
+    let mut templates = LastTemplate::new(nodes);
     call.each([texts.nulls(), patterns.nulls()], |row| {
-        let pattern = patterns.value(row);
-        let nodes = match &last {
-            Some((known, nodes)) if known == pattern => nodes,
-            _ => &last.insert((pattern.to_owned(), nodes(pattern)?)).1,
-        };
-        read(texts.value(row), nodes)?.moment(texts.value(row))
+        read(texts.value(row), templates.get(patterns.value(row))?)?.moment(texts.value(row))
     })
 }
 

@@ -306,6 +306,9 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
 
 /// A second time an expression sorts nothing, and aggregates count it among their keys.
 pub(super) fn sort_once(order_by: &mut Vec<SortExpr>) {
+    if order_by.len() < 2 {
+        return;
+    }
     let mut known = HashSet::new();
     order_by.retain(|by| known.insert(by.expr.clone()));
 }

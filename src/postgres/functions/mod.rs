@@ -53,6 +53,7 @@ mod justify;
 mod keyed_groups;
 mod keys;
 mod kind;
+mod last_template;
 mod letter_case;
 mod like_items;
 mod like_texts;

@@ -13,6 +13,7 @@ use super::date_template::{Case, case_of};
 use super::decimal::Decimal;
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
+use super::last_template::LastTemplate;
 use super::scalar::Call;
 
 pub(super) use reading::{returns_number, run_number};
@@ -262,7 +263,7 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
     };
     let is_wide = matches!(call.kind(0), Kind::Numeric | Kind::Int8);
     let mut texts = StringViewBuilder::with_capacity(call.rows);
-    let mut last: Option<(String, Pattern)> = None;
+    let mut templates = LastTemplate::new(Pattern::parse);
     for (row, number) in numbers.into_iter().enumerate() {
         let Some(number) = number.filter(|_| patterns.is_valid(row)) else {
             texts.append_null();
@@ -273,11 +274,7 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
             texts.append_value("");
             continue;
         }
-        let pattern = match &last {
-            Some((known, pattern)) if known == text => pattern.clone(),
-            _ => last.insert((text.to_owned(), Pattern::parse(text)?)).1.clone(),
-        };
-        texts.append_value(format(pattern, number, is_wide)?);
+        texts.append_value(format(templates.get(text)?.clone(), number, is_wide)?);
     }
     Ok(Arc::new(texts.finish()))
 }

@@ -12,6 +12,7 @@ use super::date_template::{Case, Field, Part, parts};
 use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, intervals};
 use super::kind::Kind;
+use super::last_template::LastTemplate;
 use super::scalar::Call;
 use super::zone::Zone;
 
@@ -47,7 +48,7 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
     };
     let (moments, patterns) = (call.micros(0, kind)?, call.text(1)?);
     let mut texts = StringViewBuilder::with_capacity(call.rows);
-    let mut last: Option<(String, Vec<Part>)> = None;
+    let mut templates = LastTemplate::new(parts);
     for row in 0..call.rows {
         if moments.is_null(row) || patterns.is_null(row) {
             texts.append_null();
@@ -59,12 +60,8 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
             texts.append_null();
             continue;
         }
-        let parts = match &last {
-            Some((known, parts)) if known == pattern => parts,
-            _ => &last.insert((pattern.to_owned(), parts(pattern)?)).1,
-        };
         let zone = (kind == Kind::TimestampTz).then_some(&call.zone);
-        texts.append_value(format(parts, moments.value(row), zone));
+        texts.append_value(format(templates.get(pattern)?, moments.value(row), zone));
     }
     Ok(Arc::new(texts.finish()))
 }
@@ -72,12 +69,13 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
 fn of_intervals(call: &Call) -> Result<ArrayRef> {
     let (spans, patterns) = (intervals(call, 0)?, call.text(1)?);
     let mut texts = StringViewBuilder::with_capacity(call.rows);
+    let mut templates = LastTemplate::new(parts);
     for row in 0..call.rows {
         if spans.is_null(row) || patterns.is_null(row) || patterns.value(row).is_empty() {
             texts.append_null();
             continue;
         }
-        texts.append_value(format_interval(&parts(patterns.value(row))?, spans.value(row))?);
+        texts.append_value(format_interval(templates.get(patterns.value(row))?, spans.value(row))?);
     }
     Ok(Arc::new(texts.finish()))
 }
@@ -88,7 +86,7 @@ fn format_interval(parts: &[Part], span: IntervalMonthDayNano) -> Result<String>
     let time = span.nanoseconds / NANOS_PER_MICRO;
     let (hours, micros) = (time / MICROS_PER_HOUR, time % MICROS_PER_SECOND);
     let day_of_year = (years * 12 + months) * 30 + days;
-    let IsoWeek { year: iso_year, week: iso_week, day: iso_day } = IsoWeek::of(years, months, days);
+    let iso = || IsoWeek::of(years, months, days);
     let mut text = String::new();
     for part in parts {
         let Field { name, case, is_unfilled, ordinal, .. } = match part {
@@ -129,20 +127,20 @@ fn format_interval(parts: &[Part], span: IntervalMonthDayNano) -> Result<String>
             "YY" => number(years % 100, 2),
             "Y" => (years % 10).to_string(),
             // The sign of the year of months makes room for that of the year of weeks.
-            "IYYY" => padded(iso_year, if years < 0 { 5 } else { 4 }),
-            "IYY" => padded(iso_year % 1000, if years < 0 { 4 } else { 3 }),
-            "IY" => padded(iso_year % 100, if years < 0 { 3 } else { 2 }),
-            "I" => (iso_year % 10).to_string(),
+            "IYYY" => padded(iso().year, if years < 0 { 5 } else { 4 }),
+            "IYY" => padded(iso().year % 1000, if years < 0 { 4 } else { 3 }),
+            "IY" => padded(iso().year % 100, if years < 0 { 3 } else { 2 }),
+            "I" => (iso().year % 10).to_string(),
             "Y,YYY" => format!("{},{:03}", years / 1000, years % 1000),
             "CC" => padded(years / 100, 2),
             "MM" => number(months, 2),
             "DD" => padded(days, 2),
             "DDD" => padded(day_of_year, 3),
-            "IDDD" => padded(iso_day, 3),
+            "IDDD" => padded(iso().day, 3),
             "Q" if months == 0 => String::new(),
             "Q" => ((months - 1) / 3 + 1).to_string(),
             "WW" => padded((day_of_year - 1) / 7 + 1, 2),
-            "IW" => padded(iso_week, 2),
+            "IW" => padded(iso().week, 2),
             "W" => ((days - 1) / 7 + 1).to_string(),
             "RM" if months == 0 && years == 0 => String::new(),
             "RM" => {

@@ -90,18 +90,18 @@ fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
 /// Whether a label is the name of a column of a correlated condition: the rule adds that column to
 /// the projection by its own name.
 fn shadows_correlated(projection: &Projection) -> Result<bool> {
-    let label = |expr: &Expr| match expr {
-        Expr::Alias(alias) if alias.relation.is_none() => Some(alias.name.clone()),
+    let labels = projection.expr.iter().filter_map(|expr| match expr {
+        Expr::Alias(alias) if alias.relation.is_none() => Some(alias.name.as_str()),
         _ => None,
-    };
-    let labels: HashSet<String> = projection.expr.iter().filter_map(label).collect();
+    });
+    let labels: HashSet<&str> = labels.collect();
     if labels.is_empty() {
         return Ok(false);
     }
     projection.input.exists(|node| {
         let LogicalPlan::Filter(filter) = node else { return Ok(false) };
         Ok(filter.predicate.contains_outer()
-            && filter.predicate.column_refs().iter().any(|column| labels.contains(&column.name)))
+            && filter.predicate.column_refs().iter().any(|column| labels.contains(column.name.as_str())))
     })
 }
 

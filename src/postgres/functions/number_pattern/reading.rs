@@ -13,6 +13,7 @@ use super::super::cast::cast_array;
 use super::super::decimal::Decimal;
 use super::super::error::{SqlState, fail};
 use super::super::kind::{Kind, NUMERIC_DIGITS_MAX};
+use super::super::last_template::LastTemplate;
 use super::super::scalar::{Arguments, Call};
 use super::{Pattern, Piece};
 
@@ -41,20 +42,21 @@ pub(in super::super) fn run_number(call: &Call) -> Result<ArrayRef> {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, format!("numeric as {} is not supported", call.returns));
     };
     let mut built = Decimal128Array::builder(call.rows);
+    let mut templates = LastTemplate::new(Pattern::parse);
     for row in 0..call.rows {
         // A pattern without anything reads nothing.
         if texts.is_null(row) || patterns.is_null(row) || patterns.value(row).is_empty() {
             built.append_null();
             continue;
         }
-        let pattern = Pattern::parse(patterns.value(row))?;
+        let pattern = templates.get(patterns.value(row))?;
         if pattern.roman {
             return fail(SqlState::FEATURE_NOT_SUPPORTED, "\"RN\" not supported for input");
         }
         if pattern.exponent {
             return fail(SqlState::FEATURE_NOT_SUPPORTED, "\"EEEE\" not supported for input");
         }
-        let mut number = read(&pattern, texts.value(row))?;
+        let mut number = read(pattern, texts.value(row))?;
         if pattern.shift > 0 {
             number = format!("{number}e-{}", pattern.shift);
         }
