@@ -16,6 +16,7 @@ mod garbage;
 mod growing_plans;
 mod limits;
 mod long_steps;
+mod many_statements;
 mod multiplying;
 mod pipeline;
 mod places;

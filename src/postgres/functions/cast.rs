@@ -403,7 +403,8 @@ fn to_numeric(array: &ArrayRef, from: Kind, wanted: &DataType) -> Result<ArrayRe
                 Some(number) => built.append_value(fitted(number, precision, scale)?),
                 None if value.abs() < 1.0 => return Err(too_small()),
                 None => {
-                    return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("cannot convert {value} to numeric"));
+                    let message = format!("numeric {value:e} has more than 38 digits");
+                    return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message);
                 }
             }
         }

@@ -153,6 +153,12 @@ fn returns_epoch(arguments: &Arguments) -> Result<DataType> {
 fn from_epoch(call: &Call) -> Result<ArrayRef> {
     let seconds = call.float8(0)?;
     let moments = seconds.iter().map(|seconds| match seconds {
+        Some(seconds) if seconds.is_nan() => fail(SqlState::DATETIME_FIELD_OVERFLOW, "timestamp cannot be NaN"),
+        Some(seconds) if seconds.is_infinite() => {
+            let value = if seconds < 0.0 { "-infinity" } else { "infinity" };
+            let message = format!("value \"{value}\" of type timestamp with time zone is not supported");
+            fail(SqlState::FEATURE_NOT_SUPPORTED, message)
+        }
         Some(seconds) => {
             let micros = (seconds * MICROS_PER_SECOND as f64).round();
             if !micros.is_finite() || micros.abs() > 9.2e18 {

@@ -20,9 +20,16 @@ const ROWS_UNASKED: usize = 64;
 static LIKE: Function = immutable("textlike", 2..=2, returns, |call| matched(call, false));
 static ILIKE: Function = immutable("texticlike", 2..=2, returns, |call| matched(call, true));
 
+/// Longer patterns would become regular expressions that take minutes to make.
+const CONSTANT_BYTES_MAX: usize = 8192;
+
 /// A condition whose pattern is no constant as a call; others are found in keys and statistics.
 pub(super) fn of_rows(like: Like, kind: impl Fn(&Expr) -> Option<Kind>) -> Expr {
-    let is_constant = matches!(*like.pattern, Expr::Literal(..) | Expr::Placeholder(_));
+    let is_constant = match &*like.pattern {
+        Expr::Literal(pattern, _) => pattern.try_as_str().flatten().is_none_or(|text| text.len() <= CONSTANT_BYTES_MAX),
+        Expr::Placeholder(_) => true,
+        _ => false,
+    };
     let is_text = |expr| kind(expr) == Some(Kind::Text);
     if is_constant || like.escape_char.is_some() || !is_text(&like.expr) || !is_text(&like.pattern) {
         return Expr::Like(like);

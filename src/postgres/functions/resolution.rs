@@ -21,7 +21,7 @@ use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::like_texts;
 use super::numeric_like::{numeric_like, numerics_like};
 use super::regular_expressions;
-use super::scalar::{MAKE_ARRAY, Scalar, type_of};
+use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND, Scalar, type_of};
 use super::stored_types;
 use super::strings;
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
@@ -73,17 +73,19 @@ impl Resolver<'_> {
             Expr::Like(like) => {
                 self.no_pattern_of_json(&like.expr, if like.case_insensitive { "~~*" } else { "~~" })?;
                 Ok(match self.zone {
+                    Some(_) if is_null(&like.expr) || is_null(&like.pattern) => null_of_boolean(),
                     Some(_) => like_texts::of_rows(like, |expr| self.kind(expr)),
                     None => Expr::Like(like),
                 })
             }
             Expr::Case(case) => self.case(case),
             Expr::Cast(Cast { expr, field }) => self.cast(*expr, &field),
-            // Nothing is evaluated beside a constant NULL.
             Expr::ScalarFunction(function)
                 if self.zone.is_some()
-                    && Scalar::is_strict(&function.func)
-                    && function.args.iter().any(|arg| matches!(arg, Expr::Literal(value, _) if value.is_null())) =>
+                    && match function.func.name() {
+                        NULLIF_OPERAND => function.args.first().is_some_and(is_null),
+                        _ => Scalar::is_strict(&function.func) && function.args.iter().any(is_null),
+                    } =>
             {
                 let call = Expr::ScalarFunction(function);
                 match call.get_type(self.schema) {
@@ -445,6 +447,9 @@ impl Resolver<'_> {
             let message = format!("operator does not exist: {} {op} {}", name(&left), name(&right));
             return fail(SqlState::UNDEFINED_FUNCTION, message);
         }
+        if self.zone.is_some() && (is_null(&left) || is_null(&right)) {
+            return Ok(null_of_boolean());
+        }
         match unknown_text(&right).and_then(|pattern| regular_expressions::simplified(&left, op, pattern)) {
             Some(simplified) => Ok(simplified),
             None => Ok(call(function, vec![left, right])),
@@ -607,6 +612,15 @@ pub(super) fn json_elements(data_type: &DataType) -> bool {
         }
         _ => false,
     }
+}
+
+/// A NULL that is known before there are rows: nothing is evaluated beside one.
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(value, _) if value.is_null())
+}
+
+fn null_of_boolean() -> Expr {
+    Expr::Literal(ScalarValue::Boolean(None), None)
 }
 
 fn float(value: &ScalarValue) -> Option<f64> {

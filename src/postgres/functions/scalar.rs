@@ -194,6 +194,11 @@ pub(super) struct Scalar {
     deferred: bool,
 }
 
+/// What is strict beside the functions of these tables: DataFusion's own under PostgreSQL's names
+/// that take several arguments, and quoting.
+const STRICT_BESIDE: [&str; 9] =
+    ["atan2", "btrim", "left", "ltrim", "quote_ident", "quote_literal", "right", "rtrim", "starts_with"];
+
 /// Functions that answer beside a NULL.
 const NOT_STRICT: [&str; 26] = [
     "array_append",
@@ -225,13 +230,15 @@ const NOT_STRICT: [&str; 26] = [
 ];
 
 impl Scalar {
-    /// Whether this is one of PostgreSQL's functions here, and NULL if any argument is.
+    /// Whether this is one of PostgreSQL's functions, and NULL if any argument is.
     pub(super) fn is_strict(function: &ScalarUDF) -> bool {
-        let known = function.inner().downcast_ref::<Self>().map(|scalar| scalar.function);
         // No item of an empty array differs from NULL, and none is alike.
         let compares_items = |name: &str| name.ends_with("_any") || name.ends_with("_all");
         let is_strict = |name: &str| !NOT_STRICT.contains(&name) && !compares_items(name);
-        known.is_some_and(|function| function.volatility != Volatility::Volatile && is_strict(function.name))
+        match function.inner().downcast_ref::<Self>().map(|scalar| scalar.function) {
+            Some(function) => function.volatility != Volatility::Volatile && is_strict(function.name),
+            None => STRICT_BESIDE.contains(&function.name()),
+        }
     }
 
     pub(super) fn udf(function: &'static Function) -> Arc<ScalarUDF> {

@@ -146,7 +146,7 @@ fn marked(mark: char, text: &str) -> Expr {
 /// Gives a frame that ends before it starts a form that DataFusion takes: it is behind all rows.
 ///
 /// # Errors
-/// `FEATURE_NOT_SUPPORTED` where offsets are no numbers of rows.
+/// `FEATURE_NOT_SUPPORTED` where offsets are no numbers of rows or of groups.
 pub(super) fn settle_empty_frame(frame: &mut WindowFrame) -> Result<()> {
     use WindowFrameBound::{Following, Preceding};
     let number = |bound| offset(bound).and_then(number_of);
@@ -158,13 +158,15 @@ pub(super) fn settle_empty_frame(frame: &mut WindowFrame) -> Result<()> {
     };
     match frame.units {
         _ if !is_empty => Ok(()),
-        WindowFrameUnits::Rows => {
+        // No group of rows is no row.
+        WindowFrameUnits::Rows | WindowFrameUnits::Groups => {
+            frame.units = WindowFrameUnits::Rows;
             let behind = Following(Some(Box::new(Expr::value(Value::Number(i64::MAX.to_string(), false)))));
             (frame.start_bound, *end) = (behind.clone(), behind);
             Ok(())
         }
-        WindowFrameUnits::Range | WindowFrameUnits::Groups => {
-            let message = "a RANGE or GROUPS frame that ends before it starts is not supported";
+        WindowFrameUnits::Range => {
+            let message = "a RANGE frame that ends before it starts is not supported";
             Err(NameError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
         }
     }

@@ -28,6 +28,11 @@ pub const NEW_PROPERTIES: &str = "rowkey.new_properties";
 /// What the next transaction begins with.
 const READ_ONLY_DEFAULT: &str = "default_transaction_read_only";
 
+/// What the settings of a session take together, in bytes.
+const SETTINGS_BYTES_MAX: usize = 4 << 20;
+/// What one takes beside its name and its value.
+const SETTING_BYTES: usize = 64;
+
 /// Settings that are the transaction's own, each with the one that says what it begins with.
 const TRANSACTION_MODES: [(&str, &str); 3] = [
     (READ_ONLY, READ_ONLY_DEFAULT),
@@ -182,6 +187,9 @@ impl Settings {
         if local && self.saved.is_empty() {
             return Ok(());
         }
+        if let Some(value) = &value {
+            self.check_size(&key, value)?;
+        }
         if !local {
             Arc::make_mut(&mut self.current.local).remove(&key);
         }
@@ -192,6 +200,21 @@ impl Settings {
         };
         self.read_back();
         Ok(())
+    }
+
+    fn check_size(&self, key: &str, value: &str) -> Result<()> {
+        let size = |(name, value): (&String, &String)| name.len() + value.len() + SETTING_BYTES;
+        let sets = [&self.current.session, &self.current.local];
+        let others = sets.iter().flat_map(|set| set.iter()).filter(|(other, _)| other.as_str() != key);
+        let held: usize = others.map(size).sum();
+        if held + value.len() <= SETTINGS_BYTES_MAX {
+            return Ok(());
+        }
+        let message = format!(
+            "parameter \"{key}\" cannot have {} bytes: those of a session have at most {SETTINGS_BYTES_MAX}",
+            value.len()
+        );
+        Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message))
     }
 
     /// RESET ALL: every setting but the transaction's modes has its value from the start again.

@@ -17,6 +17,8 @@ fn values_are_brought_to_postgresqls_form() {
         ("statement_timeout", "0.5 min", "30s"),
         ("statement_timeout", "0", "0"),
         ("work_mem", "64MB", "64MB"),
+        ("application_name", "caf\u{e9}\t1", "caf???1"),
+        ("application_name", &"x".repeat(100), &"x".repeat(63)),
         ("work_mem", "1024", "1MB"),
         ("jit", "TRUE", "on"),
         ("jit", "n", "off"),
@@ -130,4 +132,16 @@ fn settings_of_postgresql_are_known_by_name_type_and_range() {
     }
     let error = Settings::new([]).expect("settings").set("no_such_setting", Some("1"), false).expect_err("unknown");
     assert_eq!(error.sqlstate(), SqlState::UNDEFINED_OBJECT);
+}
+
+#[test]
+fn settings_of_a_session_have_a_size() {
+    let mut settings = settings();
+    let half = "x".repeat(super::SETTINGS_BYTES_MAX / 2);
+    settings.set("my.first", Some(&half), false).expect("fits");
+    let error = settings.set("my.second", Some(&half), false).expect_err("does not fit");
+    assert_eq!(error.sqlstate(), SqlState::PROGRAM_LIMIT_EXCEEDED);
+    assert!(error.to_string().contains("my.second"), "{error}");
+    settings.set("my.first", None, false).expect("is reset");
+    settings.set("my.second", Some(&half), false).expect("fits now");
 }

@@ -11,6 +11,7 @@ pub(super) fn canonical(definition: &Definition, value: &str) -> Result<String> 
         Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid value for parameter \"{name}\": \"{value}\""))
     };
     match definition.kind {
+        Kind::Text if name == "application_name" => Ok(as_name(value)),
         Kind::Text => Ok(value.to_owned()),
         Kind::Bool => match boolean(value) {
             Some(true) => Ok("on".to_owned()),
@@ -77,6 +78,12 @@ pub(super) fn canonical(definition: &Definition, value: &str) -> Result<String> 
 }
 
 /// PostgreSQL's words for yes and no, and what they begin with.
+/// What others are shown: printable ASCII, at most as long as a name.
+fn as_name(value: &str) -> String {
+    let shown = |byte| if (b' '..=b'~').contains(&byte) { char::from(byte) } else { '?' };
+    value.bytes().take(NAME_BYTES_MAX).map(shown).collect()
+}
+
 fn boolean(value: &str) -> Option<bool> {
     let value = value.trim().to_ascii_lowercase();
     let begins = |word: &str, least: usize| value.len() >= least && word.starts_with(&value);
@@ -113,6 +120,8 @@ pub fn bound(limit: f64) -> String {
     if limit == f64::MAX { "1.79769e+308".to_owned() } else { limit.to_string() }
 }
 
+/// PostgreSQL's NAMEDATALEN, without its end.
+const NAME_BYTES_MAX: usize = 63;
 /// The unit of what PostgreSQL counts in pages, and what they are in bytes.
 const PAGES: &str = "8kB";
 const PAGE_BYTES: f64 = 8192.0;

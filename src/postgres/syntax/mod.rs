@@ -20,7 +20,9 @@ pub use kinds::verb;
 pub use locate::located;
 pub use merge_actions::is_nothing;
 pub use parameterize::{Literal, Parameterized};
-pub use parse::{analyzes_write, is_parsed_quickly, only, parse, parse_all, refused, select_of, split};
+pub use parse::{
+    ParseMemory, analyzes_write, is_parsed_quickly, only, parse, parse_all, parse_within, refused, select_of, split,
+};
 pub(crate) use placeholders::number_of;
 pub use placeholders::{count, used, used_in};
 pub use plain::plain_table;

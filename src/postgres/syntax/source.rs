@@ -10,27 +10,47 @@ use rowkey_base::{Error, SqlState};
 #[derive(Debug, Clone)]
 pub struct Source {
     text: Arc<str>,
-    /// Byte offset of every line.
+    /// Where every line begins, in characters.
     lines: Arc<[usize]>,
+    /// Byte offset of every [`MARKED`]th character: a text may be one long line of statements.
+    marks: Arc<[usize]>,
+    characters: usize,
 }
+
+const MARKED: usize = 128;
 
 impl Source {
     /// A text, with its lines indexed.
     pub fn new(text: &str) -> Self {
-        let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { text: text.into(), lines }
+        let (mut lines, mut marks, mut characters) = (vec![0], Vec::with_capacity(text.len() / MARKED + 1), 0);
+        for (byte, character) in text.char_indices() {
+            if characters % MARKED == 0 {
+                marks.push(byte);
+            }
+            characters += 1;
+            if character == '\n' {
+                lines.push(characters);
+            }
+        }
+        Self { text: text.into(), lines: lines.into(), marks: marks.into(), characters }
     }
 
     /// Byte offset of a place. The parser counts lines and columns from 1, columns in characters.
     pub fn offset(&self, at: Location) -> usize {
-        let line = self.lines.get((at.line as usize).saturating_sub(1)).copied().unwrap_or(self.text.len());
-        let column = (at.column as usize).saturating_sub(1);
-        self.text[line..].char_indices().nth(column).map_or(self.text.len(), |(byte, _)| line + byte)
+        let before = self.characters_before(at);
+        let Some(mark) = self.marks.get(before / MARKED) else { return self.text.len() };
+        let ahead = self.text[*mark..].char_indices().nth(before % MARKED);
+        ahead.map_or(self.text.len(), |(byte, _)| mark + byte)
     }
 
     /// The place as PostgreSQL counts: in characters from 1.
     pub fn position(&self, at: Location) -> usize {
-        self.text[..self.offset(at)].chars().count() + 1
+        self.characters_before(at) + 1
+    }
+
+    fn characters_before(&self, at: Location) -> usize {
+        let line = self.lines.get((at.line as usize).saturating_sub(1)).copied().unwrap_or(self.characters);
+        (line + (at.column as usize).saturating_sub(1)).min(self.characters)
     }
 
     /// The text between two byte offsets; empty if they are not within it.
@@ -50,7 +70,7 @@ impl Source {
                 Error::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{near}\""))
                     .at(self.position(token.span.start))
             }
-            _ => Error::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(self.text.chars().count() + 1),
+            _ => Error::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(self.characters + 1),
         }
     }
 }

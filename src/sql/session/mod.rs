@@ -9,6 +9,7 @@ mod commit;
 mod copy_to_file;
 mod export;
 mod file_access;
+mod parsing;
 #[allow(clippy::module_inception)]
 mod session;
 mod transaction;

@@ -25,7 +25,7 @@ use rowkey_model::Value;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::settings::{DEFINITIONS, Settings, is_transaction_mode};
 use rowkey_postgres::syntax::{Command, Discard};
-use rowkey_postgres::syntax::{Disposer, Request, Statement, is_parsed_quickly, only, parse_all};
+use rowkey_postgres::syntax::{Request, Statement, only};
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, field, oid};
 
 mod cursors;
@@ -188,23 +188,6 @@ impl Session {
     /// The threads for what computes for long.
     pub fn compute(&self) -> &Arc<ComputeRuntime> {
         self.compiler.compute()
-    }
-
-    /// The statements of a text.
-    pub fn parse<'t>(&self, text: &'t str) -> impl Future<Output = Result<Vec<Statement>>> + Send + use<'t> {
-        let (compute, signals) = (Arc::clone(self.compute()), self.registration.signals().of_statement());
-        async move {
-            if is_parsed_quickly(text) {
-                return parse_all(text);
-            }
-            let text = text.to_owned();
-            let disposer: Arc<dyn Disposer> = Arc::clone(&compute) as _;
-            let parsed = async move {
-                let disposed = |statement: Statement| statement.disposed_by(&disposer);
-                Ok(parse_all(&text)?.into_iter().map(disposed).collect())
-            };
-            compute.run(&signals, parsed).await
-        }
     }
 
     pub fn settings(&self) -> &Settings {

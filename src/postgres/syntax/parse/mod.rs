@@ -29,20 +29,66 @@ use super::statement::{Request, Statement};
 use dialect::PostgresDialect;
 use explain_options::ExplainOptions;
 use rowkey_base::{Error, Result, SqlState};
+use token_count::token_count;
 use tokens::tokens;
 use words::Words;
 
 /// Parses statements with semicolons between, in the dialect of PostgreSQL. Empty ones are left
 /// out. All of the text is parsed before any of it runs.
 pub fn parse_all(text: &str) -> Result<Vec<Statement>> {
-    let source = Source::new(text);
-    let tokens = tokens(text, &source)?;
-    tokens
-        .split(|token| matches!(token.token, Token::SemiColon | Token::EOF))
-        .filter(|tokens| tokens.iter().any(|token| !matches!(token.token, Token::Whitespace(_))))
-        .map(|tokens| statement_of(&mut Words::new(&source, tokens)))
-        .collect()
+    parse_within(text, &mut Unmetered)
 }
+
+/// The same for a text that may be long, in memory that is asked for.
+pub fn parse_within(text: &str, memory: &mut impl ParseMemory) -> Result<Vec<Statement>> {
+    let count = token_count(text)?;
+    // Those of a statement are copied for its parser.
+    let bytes = count * (size_of::<TokenWithSpan>() + TOKEN_TEXT_BYTES) * 2;
+    memory.grow(bytes)?;
+    let source = Source::new(text);
+    let tokens = tokens(text, &source, count)?;
+    let mut statements = Vec::new();
+    for tokens in tokens.split(|token| matches!(token.token, Token::SemiColon | Token::EOF)) {
+        if tokens.iter().all(|token| matches!(token.token, Token::Whitespace(_))) {
+            continue;
+        }
+        memory.grow(STATEMENT_BYTES + tokens.len() * size_of::<Expr>() / TOKENS_OF_EXPRESSION)?;
+        statements.push(statement_of(&mut Words::new(&source, tokens))?);
+    }
+    memory.shrink(bytes);
+    Ok(statements)
+}
+
+/// Where the memory of a parse comes from.
+pub trait ParseMemory {
+    /// Asks for bytes before they are taken.
+    ///
+    /// # Errors
+    /// There are no more, or the statement is to stop: the parse ends.
+    fn grow(&mut self, bytes: usize) -> Result<()>;
+
+    /// Gives bytes back.
+    fn shrink(&mut self, bytes: usize);
+}
+
+/// Of short texts.
+struct Unmetered;
+
+impl ParseMemory for Unmetered {
+    fn grow(&mut self, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn shrink(&mut self, _: usize) {}
+}
+
+/// What the text of a token takes, mostly.
+const TOKEN_TEXT_BYTES: usize = 16;
+/// `1,` and the like.
+const TOKENS_OF_EXPRESSION: usize = 2;
+/// A statement without its expressions.
+const STATEMENT_BYTES: usize =
+    size_of::<Statement>() + size_of::<ast::Statement>() + size_of::<ast::Query>() + size_of::<ast::Select>();
 
 /// Parses exactly one statement.
 pub fn parse(text: &str) -> Result<Statement> {
@@ -245,7 +291,7 @@ pub fn refused(statement: &ast::Statement) -> Error {
 /// comments do not cut.
 pub fn split(text: &str) -> Result<Vec<String>> {
     let source = Source::new(text);
-    let tokens = tokens(text, &source)?;
+    let tokens = tokens(text, &source, token_count(text)?)?;
     let mut statements = Vec::new();
     let (mut from, mut empty) = (0, true);
     for token in tokens {

@@ -3,14 +3,15 @@
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Whitespace};
 
-use super::token_count::refuse_long;
 use crate::syntax::Source;
 use rowkey_base::{Error, Result, SqlState};
 
-/// The words of a text, as PostgreSQL cuts and joins them.
-pub(super) fn tokens(text: &str, source: &Source) -> Result<Vec<TokenWithSpan>> {
-    refuse_long(text)?;
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().map_err(|error| {
+/// The words of a text, as PostgreSQL cuts and joins them. `count` is about how many there are.
+pub(super) fn tokens(text: &str, source: &Source, count: usize) -> Result<Vec<TokenWithSpan>> {
+    // Long texts have so many that none is to be copied.
+    let mut tokens = Vec::with_capacity(count);
+    let made = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location_into_buf(&mut tokens);
+    made.map_err(|error| {
         let from = source.offset(error.location);
         let near = source.slice(from, text.len());
         let message = match error.message.as_str() {
@@ -29,6 +30,9 @@ const MAY_END_IN_A_SIGN: [char; 10] = ['~', '!', '@', '#', '%', '^', '&', '|', '
 
 /// An operator such as `>-` is two: only one with a special character may end in a sign.
 fn operators_cut(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    if !tokens.iter().any(|token| matches!(token.token, Token::CustomBinaryOperator(_))) {
+        return tokens;
+    }
     let mut split = Vec::with_capacity(tokens.len());
     for token in tokens {
         let Token::CustomBinaryOperator(operator) = &token.token else {
@@ -75,10 +79,11 @@ enum Gap {
 /// Texts that follow each other on lines of their own are one; on one line they are an error.
 ///
 /// PostgreSQL, 4.1.2.1 String Constants.
-fn joined_texts(tokens: Vec<TokenWithSpan>, source: &Source) -> Result<Vec<TokenWithSpan>> {
-    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
-    let mut text = None;
-    for token in tokens {
+fn joined_texts(mut tokens: Vec<TokenWithSpan>, source: &Source) -> Result<Vec<TokenWithSpan>> {
+    let (mut kept, mut text) = (0, None);
+    for at in 0..tokens.len() {
+        let (before, rest) = tokens.split_at_mut(at);
+        let Some(token) = rest.first_mut() else { break };
         match (&token.token, &mut text) {
             (Token::Whitespace(Whitespace::MultiLineComment(_)), Some((_, gap))) => *gap = Gap::Comment,
             (
@@ -87,7 +92,7 @@ fn joined_texts(tokens: Vec<TokenWithSpan>, source: &Source) -> Result<Vec<Token
             ) => *gap = Gap::NewLine,
             (Token::Whitespace(_), _) => {}
             (Token::SingleQuotedString(next), Some((place, Gap::NewLine))) => {
-                let first: &mut TokenWithSpan = &mut joined[*place];
+                let first: &mut TokenWithSpan = &mut before[*place];
                 match &mut first.token {
                     Token::SingleQuotedString(text) => text.push_str(next),
                     Token::EscapedStringLiteral(text) if !next.contains('\\') => text.push_str(next),
@@ -99,17 +104,17 @@ fn joined_texts(tokens: Vec<TokenWithSpan>, source: &Source) -> Result<Vec<Token
                     }
                 }
                 first.span.end = token.span.end;
-                joined.truncate(*place + 1);
+                kept = *place + 1;
                 text = Some((*place, Gap::Line));
                 continue;
             }
-            (Token::SingleQuotedString(_), Some(_)) => return Err(source.syntax_at(Some(&token))),
-            (Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_), _) => {
-                text = Some((joined.len(), Gap::Line));
-            }
+            (Token::SingleQuotedString(_), Some(_)) => return Err(source.syntax_at(Some(token))),
+            (Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_), _) => text = Some((kept, Gap::Line)),
             _ => text = None,
         }
-        joined.push(token);
+        tokens.swap(kept, at);
+        kept += 1;
     }
-    Ok(joined)
+    tokens.truncate(kept);
+    Ok(tokens)
 }

@@ -1,0 +1,67 @@
+//! From a text to its statements: long texts on compute threads, in memory of queries.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use datafusion::execution::memory_pool::MemoryReservation;
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::cancellation::Signals;
+use rowkey_postgres::syntax::{Disposer, ParseMemory, Request, Statement, is_parsed_quickly, parse_all, parse_within};
+
+use super::session::Session;
+use crate::compute::ComputeRuntime;
+
+impl Session {
+    /// The statements of a text.
+    pub fn parse<'t>(&self, text: &'t str) -> impl Future<Output = Result<Vec<Statement>>> + Send + use<'t> {
+        let (compute, signals) = (Arc::clone(self.compute()), self.registration().signals().of_statement());
+        let memory = self.compiler().memory("statements");
+        async move {
+            if is_parsed_quickly(text) {
+                return parse_all(text);
+            }
+            let text = text.to_owned();
+            let mut parsing = Parsing { signals: Arc::clone(&signals), memory };
+            let freeing = Arc::clone(&compute);
+            let parsed = async move {
+                let statements = parse_within(&text, &mut parsing)?;
+                let freed: Arc<dyn Disposer> = Arc::new(Freed { compute: freeing, _memory: parsing.memory });
+                Ok(statements.into_iter().map(|statement| statement.disposed_by(&freed)).collect())
+            };
+            compute.run(&signals, parsed).await
+        }
+    }
+}
+
+struct Parsing {
+    signals: Arc<Signals>,
+    memory: MemoryReservation,
+}
+
+impl ParseMemory for Parsing {
+    fn grow(&mut self, bytes: usize) -> Result<()> {
+        self.signals.check()?;
+        self.memory.try_grow(bytes).map_err(|_| {
+            let message = format!("out of memory for {} MiB of statements", (self.memory.size() + bytes) >> 20);
+            Error::new(SqlState::OUT_OF_MEMORY, message)
+                .with_hint("send fewer or shorter statements at a time, use COPY for many rows, or raise --memory-mib")
+        })
+    }
+
+    fn shrink(&mut self, bytes: usize) {
+        self.memory.shrink(bytes);
+    }
+}
+
+/// Frees statements in the background; with the last of them goes what was reserved for all.
+#[derive(Debug)]
+struct Freed {
+    compute: Arc<ComputeRuntime>,
+    _memory: MemoryReservation,
+}
+
+impl Disposer for Freed {
+    fn dispose(&self, request: Request) {
+        self.compute.drop_apart(request);
+    }
+}
