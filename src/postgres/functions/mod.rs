@@ -63,6 +63,7 @@ mod now;
 mod null_if;
 mod number_pattern;
 mod numeric_like;
+mod of_inner;
 mod ordered_set;
 mod overlaid;
 mod overlaps;
