@@ -14,30 +14,22 @@ use super::decimal::{self, Decimal};
 use super::error::{SqlState, division_by_zero, fail, out_of_range};
 use super::interval_math;
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function, Scalar, immutable};
+use super::scalar::{Arguments, Call, Function, Scalar, immutable_of};
 
 /// The functions behind the operators, named as they are shown.
 pub(super) static FUNCTIONS: [Function; 6] = [
-    operator("+", returns_add, run_add),
-    operator("-", returns_subtract, run_subtract),
-    operator("*", returns_multiply, run_multiply),
-    operator("/", returns_divide, run_divide),
-    operator("%", returns_modulo, run_modulo),
-    immutable(
+    immutable_of("+", 2, returns_add, run_add),
+    immutable_of("-", 2, returns_subtract, run_subtract),
+    immutable_of("*", 2, returns_multiply, run_multiply),
+    immutable_of("/", 2, returns_divide, run_divide),
+    immutable_of("%", 2, returns_modulo, run_modulo),
+    immutable_of(
         "negative",
-        1..=1,
+        1,
         |arguments| Ok(arguments.types.first().map_or(DataType::Null, |data_type| (*data_type).clone())),
         run_negative,
     ),
 ];
-
-const fn operator(
-    name: &'static str,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    immutable(name, 2..=2, returns, run)
-}
 
 /// The function of an operator of arithmetic.
 pub(super) fn of_operator(op: Operator) -> Option<&'static Function> {
