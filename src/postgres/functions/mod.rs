@@ -93,11 +93,11 @@ mod value_budget;
 mod values_items;
 mod zone;
 
-pub use aggregates::is_aggregate;
 pub use analyzer::ObjectNames;
 pub(crate) use analyzer::POSTGRES_TYPES;
 pub(crate) use arithmetic::is_operator as is_arithmetic;
 pub(crate) use array_items::is_equals_any;
+pub use balanced::all_of;
 pub(crate) use cast::PostgresCast;
 pub use cast::{cast_array, typed_constant};
 pub(crate) use collecting::{held_bytes, shown_bytes, slice_bytes};
