@@ -68,7 +68,7 @@ pub(crate) fn decode_source(
     Ok((entities, rejects))
 }
 
-/// Through `write` and `decode_pieces`, which takes pieces and chunks of so many bytes, and threads.
+/// Through `write` and `decode_pieces`, which takes bytes of pieces and of chunks, and threads.
 pub(crate) fn generated_entities_come_back(
     write: fn(&[Entity], &mut Random) -> String,
     decode_pieces: fn(&[u8], usize, usize, usize) -> Result<Decoded, Error>,

@@ -142,7 +142,8 @@ pub(super) fn copy_of(content: &[u8], path: &str, range: Range<u64>) -> Result<B
     if range.end > bytes {
         return Err(Error::ShortRead { path: path.to_owned(), range, bytes });
     }
-    // Both ends fit: they are at most the content's length, or `get` finds them the wrong way round.
+    // Both ends fit: they are at most the content's length, or `get` finds them the wrong way
+    // round.
     match content.get(range.start as usize..range.end as usize) {
         Some(part) => Ok(Bytes::copy_from_slice(part)),
         None => Err(Error::from_io(path, Operation::Read, no_range(&range))),
