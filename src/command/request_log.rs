@@ -71,22 +71,17 @@ fn line(form: LogForm, fields: &Map<String, Value>) -> String {
 /// The fields of an event.
 struct Fields(Map<String, Value>);
 
+/// Values that JSON has.
+macro_rules! recorded {
+    ($($record:ident: $of:ty),+) => {$(
+        fn $record(&mut self, field: &Field, value: $of) {
+            self.0.insert(field.name().to_owned(), value.into());
+        }
+    )+};
+}
+
 impl Visit for Fields {
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        self.0.insert(field.name().to_owned(), value.into());
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.0.insert(field.name().to_owned(), value.into());
-    }
-
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.0.insert(field.name().to_owned(), value.into());
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.0.insert(field.name().to_owned(), value.into());
-    }
+    recorded! { record_u64: u64, record_i64: i64, record_bool: bool, record_str: &str }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.0.insert(field.name().to_owned(), format!("{value:?}").into());

@@ -31,7 +31,7 @@ use parquet::basic::Type as PhysicalType;
 use parquet::file::metadata::ParquetMetaData;
 
 use self::columns::{BatchColumns, ReadableColumns};
-use self::layout::{Layout, is_text};
+use self::layout::Layout;
 use self::pieces::{Piece, Pieces, row_bytes};
 pub(super) use self::writer::{BatchWriter, ParquetWriter, PartitionFolders};
 use super::assumed::{TypeSamples, Typing};
@@ -43,6 +43,7 @@ use super::place::Place;
 use super::reading::Reading;
 use super::reject_line::LineBuilder;
 use super::source::Source;
+use rowkey_model::columns::is_text;
 use rowkey_model::rows::Rows;
 
 /// Rows read at once.

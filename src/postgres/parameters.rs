@@ -187,11 +187,6 @@ fn is_comparison(operator: Operator) -> bool {
     matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
-fn is_arithmetic(operator: Operator) -> bool {
-    use Operator::{Divide, Minus, Modulo, Multiply, Plus};
-    matches!(operator, Plus | Minus | Multiply | Divide | Modulo)
-}
-
 /// What DataFusion does not infer: `$1::int2` is of that type, in `x = ANY ($1)` the parameter is
 /// an array of what x is, and in `coalesce($1, x)`, CASE and VALUES it is what the others are.
 fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
@@ -230,7 +225,7 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
                         }
                     }
                     // Beside a literal the planner takes it for an int8.
-                    Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) || is_arithmetic(*op) => {
+                    Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) || op.is_numerical_operators() => {
                         for (operand, other) in [(left, right), (right, left)] {
                             if let (Expr::Placeholder(placeholder), Expr::Literal(ScalarValue::Int64(Some(number)), _)) =
                                 (operand.as_ref(), other.as_ref())

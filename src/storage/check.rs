@@ -151,7 +151,7 @@ async fn check_table(
     }
     let recent = snapshot.table_snapshot(table);
     report.unfolded += recent.delta().map_or(0, |delta| delta.len() as u64);
-    match recent.live_entities(files).await {
+    match recent.live_rows(files).await {
         Ok(entities) => report.entities += entities,
         Err(error) if error.is_unreadable() => return Err(error),
         Err(error) if all_whole => report.findings.push(Finding { path: path(), problem: error.to_string() }),

@@ -31,10 +31,6 @@ pub enum Error {
     #[error("table \"{0}\" does not exist")]
     NoSuchTable(String),
 
-    /// There is a table of this name.
-    #[error("table \"{0}\" exists already")]
-    TableExists(String),
-
     /// A maintenance job is under way on the table.
     #[error("table \"{0}\" is being changed by another job; try again when it is done")]
     Busy(String),

@@ -10,7 +10,6 @@
 
 mod catalog;
 mod check;
-mod count;
 pub mod delta;
 mod entity_rows;
 mod error;

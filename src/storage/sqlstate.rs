@@ -18,7 +18,7 @@ impl From<Error> for rowkey_base::Error {
             Error::LogLost { .. } => SqlState::DATA_CORRUPTED,
             Error::NoDataFolder { .. } => SqlState::UNDEFINED_OBJECT,
             Error::InDataFolder { .. } => SqlState::INSUFFICIENT_PRIVILEGE,
-            Error::TableExists(_) | Error::Busy(_) | Error::Conflict(_) => SqlState::SERIALIZATION_FAILURE,
+            Error::Busy(_) | Error::Conflict(_) => SqlState::SERIALIZATION_FAILURE,
             Error::Rejected(_) | Error::RejectedAt { .. } => SqlState::CHECK_VIOLATION,
             Error::Refused { refusal, .. } => match refusal {
                 Refusal::Exists => SqlState::UNIQUE_VIOLATION,

@@ -8,7 +8,9 @@ use crate::assumed::Typing;
 use crate::entity_json::{EntityJsonError, RowDecoder};
 use crate::notes::Notes;
 use crate::reading::Reading;
-use crate::{DecodeOptions, Place, Progress};
+use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
+use rowkey_model::Entity;
+use rowkey_model::rows::generated::{Random, entities};
 use rowkey_model::rows::{PropertyNames, Rows};
 
 /// Hands out at most `piece` bytes at a time.
@@ -36,6 +38,52 @@ pub(crate) struct Failing;
 impl Read for Failing {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         Err(io::Error::other("the cable is out"))
+    }
+}
+
+pub(crate) type Decoded = (Vec<Entity>, Vec<Reject>);
+
+/// What is read of a source of so many bytes; entities of one key stay in the order of the input.
+pub(crate) fn decode_source(
+    source: Source,
+    format: Format,
+    bytes: usize,
+    chunk_bytes: usize,
+    threads: usize,
+) -> Result<Decoded, Error> {
+    let names = Arc::new(PropertyNames::new());
+    let progress = Progress::new();
+    let (mut entities, mut rejects) = (Vec::new(), Vec::new());
+    let options = DecodeOptions { threads, chunk_bytes, ..DecodeOptions::default() };
+    let counts = decode::<Error>(source, format, &names, &options, &progress, &mut |chunk| {
+        assert!(chunk.rows.is_sorted());
+        assert_eq!(chunk.rejected, chunk.rejects.len() as u64);
+        entities.extend(chunk.rows.iter().map(|row| row.to_entity(&names)));
+        rejects.extend(chunk.rejects);
+        Ok(())
+    })?;
+    assert_eq!((counts.entities, counts.rejected), (entities.len() as u64, rejects.len() as u64));
+    assert_eq!((progress.entities(), progress.bytes_read()), (counts.entities, bytes as u64));
+    entities.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok((entities, rejects))
+}
+
+/// Through `write` and `decode_pieces`, which takes bytes of pieces and of chunks, and threads.
+pub(crate) fn generated_entities_come_back(
+    write: fn(&[Entity], &mut Random) -> String,
+    decode_pieces: fn(&[u8], usize, usize, usize) -> Result<Decoded, Error>,
+) {
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let entities = entities(&mut random);
+        let text = write(&entities, &mut random);
+        let (chunk_bytes, threads) = (1 + random.below(3000), 1 + random.below(3));
+        for piece in [usize::MAX, 1 + random.below(100), 1] {
+            let (decoded, rejects) = decode_pieces(text.as_bytes(), piece, chunk_bytes, threads)
+                .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+            assert!(rejects.is_empty(), "seed {seed}: {rejects:?}\n{text}");
+            assert_eq!(decoded, entities, "seed {seed}\n{text}");
+        }
     }
 }
 

@@ -217,21 +217,23 @@ impl Sink {
     }
 }
 
+impl Encoder {
+    fn inner(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Plain(target) => target,
+            Self::Gzip(encoder) => encoder,
+            Self::Zstd(encoder) => encoder,
+        }
+    }
+}
+
 impl Write for Sink {
     fn write(&mut self, content: &[u8]) -> io::Result<usize> {
-        match &mut self.encoder {
-            Encoder::Plain(target) => target.write(content),
-            Encoder::Gzip(encoder) => encoder.write(content),
-            Encoder::Zstd(encoder) => encoder.write(content),
-        }
+        self.encoder.inner().write(content)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.encoder {
-            Encoder::Plain(target) => target.flush(),
-            Encoder::Gzip(encoder) => encoder.flush(),
-            Encoder::Zstd(encoder) => encoder.flush(),
-        }
+        self.encoder.inner().flush()
     }
 }
 

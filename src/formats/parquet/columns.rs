@@ -8,12 +8,12 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int32Type, Int64Type, TimeUnit, UInt64Type};
 use arrow::error::ArrowError;
 
-use super::layout::{KeySource, Layout, is_text};
+use super::layout::{KeySource, Layout};
 use crate::convert;
 use crate::error::Error;
 use crate::key_columns::KeyTemplate;
 use crate::reject_line::LineBuilder;
-use rowkey_model::columns::PropertyReader;
+use rowkey_model::columns::{PropertyReader, is_text};
 use rowkey_model::rows::{PropertyId, PropertyNames, Rows};
 use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, STRING_UTF16_UNITS_MAX, Value, ValueRef};
 

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::key_columns::{KeyTemplate, key_option, key_option_of_its_own};
 use crate::reading::Reading;
 use rowkey_model::EdmType;
+use rowkey_model::columns::is_text;
 use rowkey_model::rows::{NameCache, PropertyId};
 
 /// The columns of a file, by their places among the columns read.
@@ -201,12 +202,4 @@ fn edm_type(field: &Field) -> Option<EdmType> {
         data_type if is_text(data_type) => EdmType::String,
         _ => return None,
     })
-}
-
-pub(super) fn is_text(data_type: &DataType) -> bool {
-    match data_type {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, values) => is_text(values),
-        _ => false,
-    }
 }

@@ -3,34 +3,17 @@ use std::sync::Arc;
 
 use super::batch::BatchDecoder;
 use super::framer::Framer;
-use crate::json_objects::tests::{Failing, Pieces};
+use crate::json_objects::tests::{Decoded, Failing, Pieces, decode_source, generated_entities_come_back};
 use crate::notes::Notes;
 use crate::reading::Reading;
-use crate::{DecodeOptions, Error, Format, Place, Progress, Reject, Source, decode};
+use crate::{DecodeOptions, Error, Format, Place, Progress, Source, decode};
 use rowkey_model::rows::PropertyNames;
 use rowkey_model::rows::generated::{Random, entities};
 use rowkey_model::{DateTime, EdmType, Entity, Key, Value};
 
-type Decoded = (Vec<Entity>, Vec<Reject>);
-
 fn decode_pieces(text: &[u8], piece: usize, chunk_bytes: usize, threads: usize) -> Result<Decoded, Error> {
-    let names = Arc::new(PropertyNames::new());
-    let reader = Pieces::of(text, piece);
-    let source = Source::stream("in.csv", Box::new(reader));
-    let progress = Progress::new();
-    let (mut entities, mut rejects) = (Vec::new(), Vec::new());
-    let options = DecodeOptions { threads, chunk_bytes, ..DecodeOptions::default() };
-    let counts = decode::<Error>(source, Format::TypedCsv, &names, &options, &progress, &mut |chunk| {
-        assert!(chunk.rows.is_sorted());
-        entities.extend(chunk.rows.iter().map(|row| row.to_entity(&names)));
-        rejects.extend(chunk.rejects);
-        Ok(())
-    })?;
-    assert_eq!((counts.entities, counts.rejected), (entities.len() as u64, rejects.len() as u64));
-    assert_eq!((progress.entities(), progress.bytes_read()), (counts.entities, text.len() as u64));
-    // Stable: entities of one key stay in the order of the input.
-    entities.sort_by(|a, b| a.key.cmp(&b.key));
-    Ok((entities, rejects))
+    let source = Source::stream("in.csv", Box::new(Pieces::of(text, piece)));
+    decode_source(source, Format::TypedCsv, text.len(), chunk_bytes, threads)
 }
 
 /// The same result whatever the pieces.
@@ -395,18 +378,7 @@ fn write_entities(entities: &[Entity], random: &mut Random) -> String {
 
 #[test]
 fn generated_entities_come_back_whatever_the_layout_and_the_pieces() {
-    for seed in 0..400 {
-        let mut random = Random::new(seed);
-        let entities = entities(&mut random);
-        let text = write_entities(&entities, &mut random);
-        let (chunk_bytes, threads) = (1 + random.below(3000), 1 + random.below(3));
-        for piece in [usize::MAX, 1 + random.below(100), 1] {
-            let (decoded, rejects) = decode_pieces(text.as_bytes(), piece, chunk_bytes, threads)
-                .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
-            assert!(rejects.is_empty(), "seed {seed}: {rejects:?}\n{text}");
-            assert_eq!(decoded, entities, "seed {seed}\n{text}");
-        }
-    }
+    generated_entities_come_back(write_entities, decode_pieces);
 }
 
 #[test]

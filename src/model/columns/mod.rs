@@ -61,6 +61,15 @@ pub fn data_type(edm: EdmType, layout: BytesLayout) -> DataType {
     }
 }
 
+/// Whether an Arrow type holds texts, be it by numbers of them.
+pub fn is_text(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
 /// The property type whose values an Arrow type holds, in either layout; timestamps may be of any
 /// zone. `None` for types that no property has.
 pub fn property_type(data_type: &DataType) -> Option<EdmType> {

@@ -18,7 +18,7 @@ use futures::FutureExt;
 use futures::future::{self, BoxFuture};
 
 use super::error::{Error, Operation, Result};
-use super::memory::{self, MemoryLock, MemoryStore, is_below, named, no_range};
+use super::memory::{self, MemoryLock, MemoryStore, copy_of, is_below, named};
 use super::paths;
 use super::store::{FileEntry, FileStore, OwnerLock, ReadFile, WriteFile};
 use rowkey_base::testing::Dice;
@@ -478,15 +478,7 @@ impl FaultFile {
             return Err(Error::Stopped { path: self.path.clone(), operation: Operation::Read });
         }
         disk.readable(self.path.clone(), Operation::Read)?;
-        let content = &disk.files[self.id].live;
-        let bytes = content.len() as u64;
-        if range.end > bytes {
-            return Err(Error::ShortRead { path: self.path.clone(), range, bytes });
-        }
-        match content.get(range.start as usize..range.end as usize) {
-            Some(part) => Ok(Bytes::copy_from_slice(part)),
-            None => Err(Error::from_io(self.path.clone(), Operation::Read, no_range(&range))),
-        }
+        copy_of(&disk.files[self.id].live, &self.path, range)
     }
 }
 

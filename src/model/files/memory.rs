@@ -132,17 +132,21 @@ impl Content {
     }
 
     pub(super) fn copy(&self, path: &str, range: Range<u64>) -> Result<Bytes> {
-        let content = self.read();
-        let bytes = content.len() as u64;
-        if range.end > bytes {
-            return Err(Error::ShortRead { path: path.to_owned(), range, bytes });
-        }
-        // Both ends fit: they are at most the vector's length, or `get` finds them the wrong way
-        // round.
-        match content.get(range.start as usize..range.end as usize) {
-            Some(part) => Ok(Bytes::copy_from_slice(part)),
-            None => Err(Error::from_io(path, Operation::Read, no_range(&range))),
-        }
+        copy_of(&self.read(), path, range)
+    }
+}
+
+/// A copy of some bytes of the file of a path.
+pub(super) fn copy_of(content: &[u8], path: &str, range: Range<u64>) -> Result<Bytes> {
+    let bytes = content.len() as u64;
+    if range.end > bytes {
+        return Err(Error::ShortRead { path: path.to_owned(), range, bytes });
+    }
+    // Both ends fit: they are at most the content's length, or `get` finds them the wrong way
+    // round.
+    match content.get(range.start as usize..range.end as usize) {
+        Some(part) => Ok(Bytes::copy_from_slice(part)),
+        None => Err(Error::from_io(path, Operation::Read, no_range(&range))),
     }
 }
 

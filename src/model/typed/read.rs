@@ -3,7 +3,7 @@
 use std::slice;
 use std::sync::Arc;
 
-use serde::de::value::{BorrowedBytesDeserializer, BorrowedStrDeserializer, I64Deserializer};
+use serde::de::value::{BorrowedStrDeserializer, BytesDeserializer, I64Deserializer};
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
@@ -13,8 +13,7 @@ use rowkey_base::DATE_TIME_NEWTYPE;
 use super::fields::GUID;
 use super::{PARTITION_KEY, ROW_KEY, TIMESTAMP};
 use crate::entity::Entity;
-use crate::value::{EdmType, Value};
-use rowkey_base::DateTime;
+use crate::value::{EdmType, Value, ValueRef};
 
 /// A whole entity, as a map of names and values.
 pub(super) struct EntityDeserializer<'de> {
@@ -30,9 +29,9 @@ impl<'de> EntityDeserializer<'de> {
     fn fields(self, wanted: impl Fn(&str) -> bool) -> Fields<'de> {
         let Entity { key, timestamp, .. } = self.entity;
         let mut system = [
-            Some((PARTITION_KEY, Part::String(&key.partition))),
-            Some((ROW_KEY, Part::String(&key.row))),
-            Some((TIMESTAMP, Part::DateTime(*timestamp))),
+            Some((PARTITION_KEY, ValueRef::String(&key.partition))),
+            Some((ROW_KEY, ValueRef::String(&key.row))),
+            Some((TIMESTAMP, ValueRef::DateTime(*timestamp))),
         ];
         for field in &mut system {
             *field = field.take().filter(|(name, _)| wanted(name));
@@ -77,16 +76,16 @@ impl<'de> Deserializer<'de> for EntityDeserializer<'de> {
 }
 
 struct Fields<'de> {
-    system: std::array::IntoIter<Option<(&'static str, Part<'de>)>, 3>,
+    system: std::array::IntoIter<Option<(&'static str, ValueRef<'de>)>, 3>,
     properties: slice::Iter<'de, (Arc<str>, Value)>,
-    value: Option<(&'de str, Part<'de>)>,
+    value: Option<(&'de str, ValueRef<'de>)>,
 }
 
 impl<'de> MapAccess<'de> for Fields<'de> {
     type Error = TypedError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, TypedError> {
-        let property = || self.properties.next().map(|(name, value)| (&**name, Part::of(value)));
+        let property = || self.properties.next().map(|(name, value)| (&**name, ValueRef::from(value)));
         let Some((name, part)) = self.system.by_ref().flatten().next().or_else(property) else {
             return Ok(None);
         };
@@ -106,51 +105,10 @@ impl<'de> MapAccess<'de> for Fields<'de> {
     }
 }
 
-/// A borrowed value, of a property or of the key.
-#[derive(Clone, Copy)]
-enum Part<'de> {
-    Binary(&'de [u8]),
-    Boolean(bool),
-    DateTime(DateTime),
-    Double(f64),
-    Guid(&'de uuid::Uuid),
-    Int32(i32),
-    Int64(i64),
-    String(&'de str),
-}
-
-impl<'de> Part<'de> {
-    fn of(value: &'de Value) -> Self {
-        match value {
-            Value::Binary(bytes) => Part::Binary(bytes),
-            Value::Boolean(value) => Part::Boolean(*value),
-            Value::DateTime(at) => Part::DateTime(*at),
-            Value::Double(value) => Part::Double(*value),
-            Value::Guid(guid) => Part::Guid(guid),
-            Value::Int32(value) => Part::Int32(*value),
-            Value::Int64(value) => Part::Int64(*value),
-            Value::String(text) => Part::String(text),
-        }
-    }
-
-    fn edm_type(self) -> EdmType {
-        match self {
-            Part::Binary(_) => EdmType::Binary,
-            Part::Boolean(_) => EdmType::Boolean,
-            Part::DateTime(_) => EdmType::DateTime,
-            Part::Double(_) => EdmType::Double,
-            Part::Guid(_) => EdmType::Guid,
-            Part::Int32(_) => EdmType::Int32,
-            Part::Int64(_) => EdmType::Int64,
-            Part::String(_) => EdmType::String,
-        }
-    }
-}
-
 /// A value, and its property for messages.
 struct ValueDeserializer<'de> {
     property: &'de str,
-    part: Part<'de>,
+    part: ValueRef<'de>,
 }
 
 impl ValueDeserializer<'_> {
@@ -172,7 +130,7 @@ macro_rules! integers {
     ($($method:ident $visit:ident $rust:ident: $($variant:ident)|+ as $wanted:literal;)+) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
             match self.part {
-                $(Part::$variant(number) => match $rust::try_from(number) {
+                $(ValueRef::$variant(number) => match $rust::try_from(number) {
                     Ok(number) => visitor.$visit(number),
                     Err(_) => Err(TypedError::Range {
                         property: self.property.to_owned(),
@@ -186,6 +144,15 @@ macro_rules! integers {
     )+};
 }
 
+/// What no value is: `fn deserialize_tuple(usize, V) = wanted`.
+macro_rules! refuse {
+    ($(fn $method:ident($($argument:ty),+) = $wanted:literal;)+) => {$(
+        fn $method<V: Visitor<'de>>(self, $(_: $argument),+) -> Result<V::Value, TypedError> {
+            self.mismatch($wanted)
+        }
+    )+};
+}
+
 impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     type Error = TypedError;
 
@@ -193,14 +160,14 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     /// text.
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.part {
-            Part::Binary(bytes) => visitor.visit_borrowed_bytes(bytes),
-            Part::Boolean(value) => visitor.visit_bool(value),
-            Part::DateTime(at) => visitor.visit_string(at.to_string()),
-            Part::Double(value) => visitor.visit_f64(value),
-            Part::Guid(guid) => visitor.visit_string(guid.as_hyphenated().to_string()),
-            Part::Int32(value) => visitor.visit_i32(value),
-            Part::Int64(value) => visitor.visit_i64(value),
-            Part::String(text) => visitor.visit_borrowed_str(text),
+            ValueRef::Binary(bytes) => visitor.visit_borrowed_bytes(bytes),
+            ValueRef::Boolean(value) => visitor.visit_bool(value),
+            ValueRef::DateTime(at) => visitor.visit_string(at.to_string()),
+            ValueRef::Double(value) => visitor.visit_f64(value),
+            ValueRef::Guid(guid) => visitor.visit_string(guid.as_hyphenated().to_string()),
+            ValueRef::Int32(value) => visitor.visit_i32(value),
+            ValueRef::Int64(value) => visitor.visit_i64(value),
+            ValueRef::String(text) => visitor.visit_borrowed_str(text),
         }
     }
 
@@ -219,7 +186,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.part {
-            Part::Boolean(value) => visitor.visit_bool(value),
+            ValueRef::Boolean(value) => visitor.visit_bool(value),
             _ => self.mismatch("Boolean"),
         }
     }
@@ -227,12 +194,12 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     /// Rounds to the nearest f32; a finite value does not become infinite.
     fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.part {
-            Part::Double(value) if value.is_finite() && (value as f32).is_infinite() => Err(TypedError::Range {
+            ValueRef::Double(value) if value.is_finite() && (value as f32).is_infinite() => Err(TypedError::Range {
                 property: self.property.to_owned(),
                 value: Value::Double(value).to_string(),
                 wanted: "f32",
             }),
-            Part::Double(value) => visitor.visit_f64(value),
+            ValueRef::Double(value) => visitor.visit_f64(value),
             _ => self.mismatch("Double (f32)"),
         }
     }
@@ -240,8 +207,8 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
     /// Every Int32 is a double; not every Int64 is.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.part {
-            Part::Double(value) => visitor.visit_f64(value),
-            Part::Int32(value) => visitor.visit_f64(f64::from(value)),
+            ValueRef::Double(value) => visitor.visit_f64(value),
+            ValueRef::Int32(value) => visitor.visit_f64(f64::from(value)),
             _ => self.mismatch("Double (f64)"),
         }
     }
@@ -252,7 +219,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.part {
-            Part::String(text) => visitor.visit_borrowed_str(text),
+            ValueRef::String(text) => visitor.visit_borrowed_str(text),
             _ => self.mismatch("String"),
         }
     }
@@ -267,7 +234,7 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
 
     fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {
         match self.part {
-            Part::Binary(bytes) => visitor.visit_borrowed_bytes(bytes),
+            ValueRef::Binary(bytes) => visitor.visit_borrowed_bytes(bytes),
             _ => self.mismatch("Binary"),
         }
     }
@@ -286,9 +253,11 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, TypedError> {
         match (name, self.part) {
-            (DATE_TIME_NEWTYPE, Part::DateTime(at)) => visitor.visit_newtype_struct(I64Deserializer::new(at.ticks())),
+            (DATE_TIME_NEWTYPE, ValueRef::DateTime(at)) => {
+                visitor.visit_newtype_struct(I64Deserializer::new(at.ticks()))
+            }
             (DATE_TIME_NEWTYPE, _) => self.mismatch("DateTime"),
-            (GUID, Part::Guid(guid)) => visitor.visit_newtype_struct(BorrowedBytesDeserializer::new(guid.as_bytes())),
+            (GUID, ValueRef::Guid(guid)) => visitor.visit_newtype_struct(BytesDeserializer::new(guid.as_bytes())),
             (GUID, _) => self.mismatch("Guid"),
             _ => visitor.visit_newtype_struct(self),
         }
@@ -302,47 +271,19 @@ impl<'de> Deserializer<'de> for ValueDeserializer<'de> {
         visitor: V,
     ) -> Result<V::Value, TypedError> {
         match self.part {
-            Part::String(text) => visitor.visit_enum(text.into_deserializer()),
+            ValueRef::String(text) => visitor.visit_enum(text.into_deserializer()),
             _ => self.mismatch("String (an enum)"),
         }
     }
 
-    fn deserialize_unit<V: Visitor<'de>>(self, _: V) -> Result<V::Value, TypedError> {
-        self.mismatch("nothing")
-    }
-
-    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, _: V) -> Result<V::Value, TypedError> {
-        self.mismatch("nothing")
-    }
-
-    fn deserialize_seq<V: Visitor<'de>>(self, _: V) -> Result<V::Value, TypedError> {
-        self.mismatch("a list")
-    }
-
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, TypedError> {
-        self.mismatch("a tuple")
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _length: usize,
-        _: V,
-    ) -> Result<V::Value, TypedError> {
-        self.mismatch("a tuple")
-    }
-
-    fn deserialize_map<V: Visitor<'de>>(self, _: V) -> Result<V::Value, TypedError> {
-        self.mismatch("a map")
-    }
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        _fields: &'static [&'static str],
-        _: V,
-    ) -> Result<V::Value, TypedError> {
-        self.mismatch("a struct")
+    refuse! {
+        fn deserialize_unit(V) = "nothing";
+        fn deserialize_unit_struct(&'static str, V) = "nothing";
+        fn deserialize_seq(V) = "a list";
+        fn deserialize_tuple(usize, V) = "a tuple";
+        fn deserialize_tuple_struct(&'static str, usize, V) = "a tuple";
+        fn deserialize_map(V) = "a map";
+        fn deserialize_struct(&'static str, &'static [&'static str], V) = "a struct";
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, TypedError> {

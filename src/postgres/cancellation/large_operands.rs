@@ -15,7 +15,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProperties};
 
 use super::growth::Growth;
-use super::operator::{checked_in_own_buffers, checked_in_pieces};
+use super::operator::{Cut, checked};
 use super::projection::LargeProjectionExec;
 use super::small_batches::{Gathered, gathering};
 use super::token::CancellationToken;
@@ -152,7 +152,7 @@ fn sorted(sort: &SortExec, token: &Arc<CancellationToken>) -> Result<Option<Arc<
     let Some(keys) = LexOrdering::new(keys) else { return Ok(None) };
     let sorted = SortExec::new(keys, input).with_preserve_partitioning(sort.preserve_partitioning());
     let sorted = sort_of_whole_batches(Arc::new(sorted.with_fetch(sort.fetch())), token)?;
-    let kept = ProjectionExec::try_new(kept, checked_in_pieces(sorted, token))?;
+    let kept = ProjectionExec::try_new(kept, checked(sorted, Cut::Bytes, token))?;
     Ok(Some(PassThroughExec::over(Arc::new(kept), SortedBy(sort.expr().clone()))))
 }
 
@@ -162,7 +162,7 @@ pub(super) fn sort_of_whole_batches(
     token: &Arc<CancellationToken>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let inputs = sort.children().into_iter();
-    let inputs = inputs.map(|input| checked_in_own_buffers(Arc::clone(input), token)).collect();
+    let inputs = inputs.map(|input| checked(Arc::clone(input), Cut::Owned, token)).collect();
     gathering(replace_children_if_necessary(sort, inputs)?, Gathered::AllRows)
 }
 

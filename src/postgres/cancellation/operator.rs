@@ -26,10 +26,10 @@ const TIME_SLICE: Duration = Duration::from_millis(5);
 
 /// How many rows of a batch are handed on at a time.
 #[derive(Debug, Clone)]
-enum Cut {
+pub(super) enum Cut {
     Rows(usize),
     /// At most so many, and as many as show no more bytes than the values of a batch may have when
-    /// each is in so many groups, beside constants of so many bytes.
+    /// an operator repeats each so often, beside constants of so many bytes.
     Repeated {
         rows_max: usize,
         times: usize,
@@ -37,11 +37,14 @@ enum Cut {
     },
     /// As many as operators gather where rows have lists.
     Gathered,
-    /// As many as show no more bytes than that once these lists are unnested.
+    /// As many as show no more bytes than that once these lists are unnested: all other values of
+    /// a row are in each row of it then.
     Unnested(Arc<[usize]>),
-    /// As many as show no more bytes than the values of a batch may have, in buffers of their own.
+    /// As many as show no more bytes than the values of a batch may have, in buffers of their own:
+    /// for operators that repeat long values.
     Bytes,
-    /// All, in buffers of their own if they show little of theirs.
+    /// All, in buffers of their own if they show little of theirs: operators that keep batches
+    /// would count each with the whole.
     Owned,
 }
 
@@ -52,66 +55,12 @@ struct Cancellable {
     cut: Cut,
 }
 
-pub(super) fn checked(input: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
-    checked_in_slices(input, usize::MAX, token)
-}
-
-/// Cuts batches of more rows.
-pub(super) fn checked_in_slices(
+pub(super) fn checked(
     input: Arc<dyn ExecutionPlan>,
-    rows_max: usize,
+    cut: Cut,
     token: &Arc<CancellationToken>,
 ) -> Arc<dyn ExecutionPlan> {
-    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Rows(rows_max) })
-}
-
-/// Cuts batches of more rows, or of which an operator repeats each row so often that they are too
-/// large.
-pub(super) fn checked_in_repeated_slices(
-    input: Arc<dyn ExecutionPlan>,
-    rows_max: usize,
-    times: usize,
-    constants_bytes: usize,
-    token: &Arc<CancellationToken>,
-) -> Arc<dyn ExecutionPlan> {
-    let cut = Cut::Repeated { rows_max, times, constants_bytes };
     PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut })
-}
-
-/// Cuts batches of which some lists are unnested: all other values of a row are in each row of it
-/// then.
-pub(super) fn checked_in_unnested_pieces(
-    input: Arc<dyn ExecutionPlan>,
-    lists: Arc<[usize]>,
-    token: &Arc<CancellationToken>,
-) -> Arc<dyn ExecutionPlan> {
-    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Unnested(lists) })
-}
-
-/// Cuts batches into as few rows as operators gather where rows have lists.
-pub(super) fn checked_in_gathered_slices(
-    input: Arc<dyn ExecutionPlan>,
-    token: &Arc<CancellationToken>,
-) -> Arc<dyn ExecutionPlan> {
-    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Gathered })
-}
-
-/// Cuts batches whose rows show more bytes than a batch may have, for operators that repeat long
-/// values.
-pub(super) fn checked_in_pieces(
-    input: Arc<dyn ExecutionPlan>,
-    token: &Arc<CancellationToken>,
-) -> Arc<dyn ExecutionPlan> {
-    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Bytes })
-}
-
-/// Copies what small batches show of large buffers, for operators that keep batches: each would be
-/// counted with the whole.
-pub(super) fn checked_in_own_buffers(
-    input: Arc<dyn ExecutionPlan>,
-    token: &Arc<CancellationToken>,
-) -> Arc<dyn ExecutionPlan> {
-    PassThroughExec::over(input, Cancellable { token: Arc::clone(token), cut: Cut::Owned })
 }
 
 impl PassThrough for Cancellable {
@@ -246,7 +195,7 @@ mod tests {
         let schema = Arc::new(Schema::new(vec![Field::new("t", DataType::Utf8View, true)]));
         let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(texts)])?;
         let input = MemorySourceConfig::try_new_exec(&[vec![batch]], schema, None)?;
-        let operator = checked_in_pieces(input, &CancellationToken::new(Arc::new(Signals::new())));
+        let operator = checked(input, Cut::Bytes, &CancellationToken::new(Arc::new(Signals::new())));
         let mut config = SessionConfig::new();
         config.options_mut().extensions.insert(ValueBudget::of_memory(1));
         operator.execute(0, SessionContext::new_with_config(config).task_ctx())?.try_collect().await

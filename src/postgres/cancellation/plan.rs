@@ -26,10 +26,7 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use super::expression::CancellableExpr;
 use super::growth::Growth;
 use super::large_operands::{over_columns, sort_of_whole_batches};
-use super::operator::{
-    checked, checked_in_gathered_slices, checked_in_pieces, checked_in_repeated_slices, checked_in_slices,
-    checked_in_unnested_pieces,
-};
+use super::operator::{Cut, checked};
 use super::projection::LargeProjectionExec;
 use super::repartition::{LISTS_DIVISOR, repartitioned};
 use super::row_bytes::is_copied;
@@ -72,8 +69,8 @@ pub fn cancellable(
         let (repeats, needs) = (repeats_values(&plan) || is_wide_sort, needs_checks(&plan));
         let plan = bounded(plan, token)?;
         Ok(match (repeats, needs) {
-            (true, _) => Transformed::yes(checked_in_pieces(plan, token)),
-            (false, true) => Transformed::yes(checked(plan, token)),
+            (true, _) => Transformed::yes(checked(plan, Cut::Bytes, token)),
+            (false, true) => Transformed::yes(checked(plan, Cut::Rows(usize::MAX), token)),
             (false, false) => Transformed::no(plan),
         })
     });
@@ -96,7 +93,8 @@ fn in_few_rows(
         return Ok(plan);
     }
     let inputs = plan.children().into_iter();
-    let slices = inputs.map(|input| checked_in_slices(Arc::clone(input), growth.rows_gathered(), token)).collect();
+    let cut = Cut::Rows(growth.rows_gathered());
+    let slices = inputs.map(|input| checked(Arc::clone(input), cut.clone(), token)).collect();
     replace_children_if_necessary(plan, slices)
 }
 
@@ -115,8 +113,8 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         }
         let growth = Growth::of(aggregate)?;
         let rows_max = (SET_ROWS_MAX.min(growth.rows_gathered()) / sets).max(1);
-        let (input, constants_bytes) = (Arc::clone(aggregate.input()), growth.constants_bytes());
-        let input = checked_in_repeated_slices(input, rows_max, sets, constants_bytes, token);
+        let cut = Cut::Repeated { rows_max, times: sets, constants_bytes: growth.constants_bytes() };
+        let input = checked(Arc::clone(aggregate.input()), cut, token);
         return replace_children_if_necessary(plan, vec![input]);
     }
     if let Some(sort) = plan.downcast_ref::<SortExec>()
@@ -138,7 +136,7 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         let plan = match plan.children().as_slice() {
             // All pairs of one row and a batch are made at once.
             [one, others] if repeats_rows => {
-                let (one, others) = (Arc::clone(one), checked_in_gathered_slices(Arc::clone(others), token));
+                let (one, others) = (Arc::clone(one), checked(Arc::clone(others), Cut::Gathered, token));
                 replace_children_if_necessary(plan, vec![one, others])?
             }
             _ => plan,
@@ -147,7 +145,7 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
     }
     if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {
         let lists = unnest.list_column_indices().iter().map(|list| list.index_in_input_schema).collect();
-        let input = checked_in_unnested_pieces(Arc::clone(unnest.input()), lists, token);
+        let input = checked(Arc::clone(unnest.input()), Cut::Unnested(lists), token);
         return replace_children_if_necessary(plan, vec![input]);
     }
     Ok(plan)

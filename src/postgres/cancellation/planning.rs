@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -13,6 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::signals::Signals;
 use crate::carried::carried_in_options;
+use crate::error::external;
 use crate::rules::Rules;
 
 /// The signals of the statement that is planned, as they travel with it: in the extensions of its
@@ -38,7 +39,7 @@ const NAME: &str = "check_signals";
 
 fn check(options: &ConfigOptions) -> Result<()> {
     match options.extensions.get::<PlanningSignals>() {
-        Some(signals) => signals.0.check().map_err(|error| DataFusionError::External(Box::new(error))),
+        Some(signals) => signals.0.check().map_err(external),
         None => Ok(()),
     }
 }

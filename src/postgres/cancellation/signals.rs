@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use datafusion::common::DataFusionError;
-
 use crate::carried::Interruptible;
+use crate::error::external;
 use rowkey_base::clock::timer_now;
 use rowkey_base::{Error, Result, SqlState};
 
@@ -178,7 +177,7 @@ impl Signals {
 
 impl Interruptible for Signals {
     fn check(&self) -> datafusion::common::Result<()> {
-        self.check().map_err(|error| DataFusionError::External(Box::new(error)))
+        self.check().map_err(external)
     }
 }
 

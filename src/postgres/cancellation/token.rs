@@ -13,6 +13,7 @@ use futures::Stream;
 
 use super::signals::Signals;
 use crate::carried::Interruptible;
+use crate::error::external;
 use rowkey_base::{Error, SqlState};
 
 /// Checked by every operator of a statement.
@@ -38,10 +39,6 @@ impl CancellationToken {
         };
         stopped.map_err(external)
     }
-}
-
-fn external(error: Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 impl Interruptible for CancellationToken {

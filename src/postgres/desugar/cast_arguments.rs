@@ -13,8 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::ast::{in_coalesce, last_word};
-use crate::functions::is_aggregate;
-use crate::syntax::{visit_expressions, visit_expressions_mut};
+use crate::syntax::{is_aggregate, visit_expressions, visit_expressions_mut};
 
 /// What calls of one name are written with, in the order in which they come.
 #[derive(Default)]

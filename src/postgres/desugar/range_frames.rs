@@ -5,12 +5,13 @@ use std::sync::Arc;
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::common::{DFSchema, DataFusionError, Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, WindowFrame, WindowFrameBound, WindowFrameUnits};
 use datafusion::optimizer::AnalyzerRule;
 
+use crate::error::external;
 use rowkey_base::{Error, SqlState};
 
 /// `RANGE BETWEEN 2 PRECEDING AND 2 FOLLOWING` orders integers by a wider type, where the bounds
@@ -93,7 +94,7 @@ fn finer(precision: u8, scale: i8, frame: &WindowFrame) -> Result<Option<DataTyp
         _ => {
             let message =
                 format!("an offset of a frame with {wanted} digits behind the point is not supported for these values");
-            Err(DataFusionError::External(Box::new(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message))))
+            Err(external(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)))
         }
     }
 }

@@ -4,14 +4,13 @@
 //! is true if a row of the subquery is equal, else unknown if for one of them that is unknown, else
 //! false.
 
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select,
-    SelectItem, SetExpr, UnaryOperator, Value,
+    BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SelectItem,
+    SetExpr, UnaryOperator, Value,
 };
 
 use super::ast::{binary, call, derived, last_word, null, number, quoted, select};
-use crate::syntax::{plain_cast, plain_query};
+use crate::syntax::{plain_case, plain_cast, plain_query};
 
 const MEMBERS: &str = "__members";
 
@@ -55,18 +54,12 @@ pub(super) fn as_value(expr: &mut Expr) -> Result<(), String> {
     let (equal, members) = compared(row, std::mem::replace(subquery, empty()))?;
     let unknown = Expr::IsNull(Box::new(Expr::Nested(Box::new(equal.clone()))));
     let nothing = binary(call("count", vec![one()]), BinaryOperator::Eq, number("0"));
-    let when = |condition, result| CaseWhen { condition, result };
-    let answer = Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![
-            when(nothing, truth(false)),
-            when(call("bool_or", vec![equal]), truth(true)),
-            when(call("bool_or", vec![unknown]), unknown_truth()),
-        ],
-        else_result: Some(Box::new(truth(false))),
-    };
+    let branches = [
+        (nothing, truth(false)),
+        (call("bool_or", vec![equal]), truth(true)),
+        (call("bool_or", vec![unknown]), unknown_truth()),
+    ];
+    let answer = plain_case(branches, Some(truth(false)));
     let found = select(vec![SelectItem::ExprWithAlias { expr: answer, alias: quoted("__member") }], vec![members]);
     let found = Expr::Subquery(Box::new(plain_query(SetExpr::Select(Box::new(found)))));
     *expr = match negated {

@@ -1,12 +1,10 @@
 //! `lag` and `lead` with a default: one of any expression, in a type that goes with that of the
 //! value. DataFusion takes constants, and casts them to the value's type.
 
-use datafusion::sql::sqlparser::ast::{
-    CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
-    helpers::attached_token::AttachedToken,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 
 use super::ast::last_word;
+use crate::syntax::plain_case;
 
 /// `lag(x, n, d) OVER w` as `CASE WHEN lag(true, n) OVER w THEN lag(x, n) OVER w ELSE d END`; None
 /// for another call.
@@ -34,13 +32,7 @@ pub(super) fn with_default(function: &Function) -> Option<Expr> {
     {
         *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::value(Value::Boolean(true))));
     }
-    Some(Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: vec![CaseWhen { condition: Expr::Function(exists), result: Expr::Function(value) }],
-        else_result: Some(Box::new(default.clone())),
-    })
+    Some(plain_case([(Expr::Function(exists), Expr::Function(value))], Some(default.clone())))
 }
 
 fn is_null(expr: &Expr) -> bool {

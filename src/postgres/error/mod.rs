@@ -19,6 +19,11 @@ use postgres_messages::{reworded, with_usual_hint};
 use rowkey_base::{Error, SqlState};
 use unsupported_messages::unsupported;
 
+/// Our own error, to travel through DataFusion.
+pub fn external(error: impl Into<Error>) -> DataFusionError {
+    DataFusionError::External(Box::new(error.into()))
+}
+
 /// The public error of one of DataFusion. Our own errors, which travel through it as external ones,
 /// are unwrapped; known messages become PostgreSQL's.
 pub fn from_datafusion(error: DataFusionError) -> Error {

@@ -3,7 +3,7 @@
 use arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
-use datafusion::logical_expr::{Expr, ExprSchemable, WindowFunctionDefinition};
+use datafusion::logical_expr::{Expr, ExprSchemable};
 
 use super::error::{SqlState, fail};
 use super::keys;
@@ -16,53 +16,6 @@ const AVERAGE_SCALE: i8 = 16;
 const AVERAGE_SCALE_ADDED: i8 = 4;
 /// Digits of the numbers averaged, from which on sums need more than 128 bits.
 const AVERAGE_NARROW_DIGITS_MAX: i16 = 10;
-
-/// PostgreSQL's aggregates that there are.
-const AGGREGATES: [&str; 38] = [
-    "array_agg",
-    "avg",
-    "bit_and",
-    "bit_or",
-    "bit_xor",
-    "bool_and",
-    "bool_or",
-    "corr",
-    "count",
-    "covar_pop",
-    "covar_samp",
-    "every",
-    "json_agg",
-    "json_object_agg",
-    "jsonb_agg",
-    "jsonb_object_agg",
-    "max",
-    "min",
-    "mode",
-    "percentile_cont",
-    "percentile_disc",
-    "regr_avgx",
-    "regr_avgy",
-    "regr_count",
-    "regr_intercept",
-    "regr_r2",
-    "regr_slope",
-    "regr_sxx",
-    "regr_sxy",
-    "regr_syy",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
-    "string_agg",
-    "sum",
-    "var_pop",
-    "var_samp",
-    "variance",
-];
-
-/// Whether PostgreSQL's function of this name is an aggregate.
-pub fn is_aggregate(name: &str) -> bool {
-    AGGREGATES.contains(&name)
-}
 
 /// Aggregates whose constants are values like others; those of all the rest are counts, offsets and
 /// star.
@@ -170,10 +123,7 @@ pub(super) fn output(expr: &Expr, inputs: &DFSchema) -> Result<Option<DataType>>
         Expr::AggregateFunction(AggregateFunction { func, params }) => (func.name(), &params.args),
         Expr::WindowFunction(window) => {
             let WindowFunction { fun, params } = window.as_ref();
-            let name = match fun {
-                WindowFunctionDefinition::AggregateUDF(function) => function.name(),
-                WindowFunctionDefinition::WindowUDF(function) => function.name(),
-            };
+            let name = fun.name();
             (name, &params.args)
         }
         _ => return Ok(None),

@@ -288,10 +288,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
         }
         Expr::WindowFunction(window) => {
             let WindowFunction { fun, mut params } = *window;
-            let name = match &fun {
-                WindowFunctionDefinition::AggregateUDF(function) => function.name(),
-                WindowFunctionDefinition::WindowUDF(function) => function.name(),
-            };
+            let name = fun.name();
             let untyped = |arg: &Expr| matches!(arg, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Null, _));
             if OF_ANY_TYPE.contains(&name) && params.args.first().is_some_and(untyped) {
                 let message = "could not determine polymorphic type because input has type unknown";

@@ -14,30 +14,22 @@ use super::decimal::{self, Decimal};
 use super::error::{SqlState, division_by_zero, fail, out_of_range};
 use super::interval_math;
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function, Scalar, immutable};
+use super::scalar::{Arguments, Call, Function, Scalar, immutable_of};
 
 /// The functions behind the operators, named as they are shown.
 pub(super) static FUNCTIONS: [Function; 6] = [
-    operator("+", returns_add, run_add),
-    operator("-", returns_subtract, run_subtract),
-    operator("*", returns_multiply, run_multiply),
-    operator("/", returns_divide, run_divide),
-    operator("%", returns_modulo, run_modulo),
-    immutable(
+    immutable_of("+", 2, returns_add, run_add),
+    immutable_of("-", 2, returns_subtract, run_subtract),
+    immutable_of("*", 2, returns_multiply, run_multiply),
+    immutable_of("/", 2, returns_divide, run_divide),
+    immutable_of("%", 2, returns_modulo, run_modulo),
+    immutable_of(
         "negative",
-        1..=1,
+        1,
         |arguments| Ok(arguments.types.first().map_or(DataType::Null, |data_type| (*data_type).clone())),
         run_negative,
     ),
 ];
-
-const fn operator(
-    name: &'static str,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    immutable(name, 2..=2, returns, run)
-}
 
 /// The function of an operator of arithmetic.
 pub(super) fn of_operator(op: Operator) -> Option<&'static Function> {
@@ -159,30 +151,28 @@ fn returns_subtract(arguments: &Arguments) -> Result<DataType> {
 }
 
 fn returns_multiply(arguments: &Arguments) -> Result<DataType> {
-    if has_text(arguments) {
-        return no_operator(arguments);
-    }
-    if both_null(arguments) {
-        return Ok(DataType::Null);
-    }
-    match number(arguments) {
-        Some(Kind::Numeric) => {
-            let (left, right) = digits(arguments);
-            Ok(decimal::product_type(left, right))
-        }
-        Some(kind) => kind.arrow().map_or_else(|| no_operator(arguments), Ok),
-        None => match (arguments.kind(0), arguments.kind(1)) {
-            (Kind::Interval, other) | (other, Kind::Interval)
-                if other.is_number() || matches!(other, Kind::Text | Kind::Null) =>
-            {
-                Ok(super::kind::interval())
-            }
-            _ => no_operator(arguments),
-        },
-    }
+    let scales = scales_interval(arguments, 0, 1) || scales_interval(arguments, 1, 0);
+    returns_scaled(arguments, scales, decimal::product_type)
 }
 
 fn returns_divide(arguments: &Arguments) -> Result<DataType> {
+    let constant = |place: usize| arguments.constants.get(place).copied().flatten().and_then(Decimal::of_scalar);
+    returns_scaled(arguments, scales_interval(arguments, 0, 1), |left, right| {
+        decimal::quotient_type(left, right, constant(0).zip(constant(1)))
+    })
+}
+
+fn scales_interval(arguments: &Arguments, span: usize, factor: usize) -> bool {
+    let factor = arguments.kind(factor);
+    arguments.kind(span) == Kind::Interval && (factor.is_number() || matches!(factor, Kind::Text | Kind::Null))
+}
+
+/// Of two numbers, or of an interval if one of them `scales` it.
+fn returns_scaled(
+    arguments: &Arguments,
+    scales: bool,
+    of_digits: impl Fn((u8, i8), (u8, i8)) -> DataType,
+) -> Result<DataType> {
     if has_text(arguments) {
         return no_operator(arguments);
     }
@@ -192,17 +182,11 @@ fn returns_divide(arguments: &Arguments) -> Result<DataType> {
     match number(arguments) {
         Some(Kind::Numeric) => {
             let (left, right) = digits(arguments);
-            let constant =
-                |place: usize| arguments.constants.get(place).copied().flatten().and_then(Decimal::of_scalar);
-            Ok(decimal::quotient_type(left, right, constant(0).zip(constant(1))))
+            Ok(of_digits(left, right))
         }
         Some(kind) => kind.arrow().map_or_else(|| no_operator(arguments), Ok),
-        None => match (arguments.kind(0), arguments.kind(1)) {
-            (Kind::Interval, other) if other.is_number() || matches!(other, Kind::Text | Kind::Null) => {
-                Ok(super::kind::interval())
-            }
-            _ => no_operator(arguments),
-        },
+        None if scales => Ok(super::kind::interval()),
+        None => no_operator(arguments),
     }
 }
 

@@ -71,7 +71,12 @@ pub(super) fn joined(operands: Vec<Expr>, op: BinaryOperator) -> Expr {
     balanced_tree(operands, both).unwrap_or(Expr::value(Value::Null))
 }
 
-/// The same for conditions that are planned already: whether any of them holds.
+/// The same for conditions that are planned already: whether all of them hold.
+pub fn all_of(conditions: Vec<logical_expr::Expr>) -> Option<logical_expr::Expr> {
+    balanced_tree(conditions, logical_expr::Expr::and)
+}
+
+/// Whether any of them holds.
 pub(super) fn any_of(conditions: Vec<logical_expr::Expr>) -> Option<logical_expr::Expr> {
     balanced_tree(conditions, logical_expr::Expr::or)
 }

@@ -18,6 +18,7 @@ use datafusion::physical_expr::expressions::Literal;
 
 use super::error::{SqlState, fail};
 use super::groups::{Joined, LimitedGroups, OrderedGroups};
+use super::of_inner::of_inner;
 use super::value_budget::{ValueBudget, too_long};
 use crate::types::{POSTGRES_TYPE, type_by_name};
 
@@ -143,12 +144,12 @@ fn length_of<O: OffsetSizeTrait>(offsets: &[O]) -> usize {
 }
 
 impl AggregateUDFImpl for Collecting {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
+    of_inner! {
+        name() -> &str,
+        signature() -> &Signature,
+        coerce_types(types: &[DataType]) -> Result<Vec<DataType>>,
+        state_fields(args: StateFieldsArgs) -> Result<Vec<FieldRef>>,
+        supports_null_handling_clause() -> bool,
     }
 
     /// DataFusion's `string_agg` gives what holds a `jsonb` here.
@@ -171,14 +172,6 @@ impl AggregateUDFImpl for Collecting {
             }
             _ => field,
         }))
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        self.inner.coerce_types(types)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -233,10 +226,6 @@ impl AggregateUDFImpl for Collecting {
     /// does not see that it was reversed.
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::NotSupported
-    }
-
-    fn supports_null_handling_clause(&self) -> bool {
-        self.inner.supports_null_handling_clause()
     }
 }
 

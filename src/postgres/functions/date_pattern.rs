@@ -18,7 +18,8 @@ use super::error::{SqlState, fail};
 use super::interval_math::{DATE_DAYS, date_range, in_range, micros_array};
 use super::last_template::LastTemplate;
 use super::scalar::Call;
-use super::to_char::{DAYS, MONTHS, ROMAN};
+use super::to_char::{DAYS, ROMAN};
+use crate::types::MONTHS;
 
 /// Keywords that read a number.
 const NUMBERS: [&str; 37] = [

@@ -10,28 +10,19 @@ use datafusion::common::Result;
 
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function, immutable};
+use super::scalar::{Arguments, Call, Function, immutable_of};
 
 pub(super) static FUNCTIONS: [Function; 9] = [
-    function("convert_to", 2, |arguments| of(arguments, Kind::Text, DataType::BinaryView), convert_to),
-    function("convert_from", 2, |arguments| of(arguments, Kind::Bytea, DataType::Utf8View), convert_from),
-    function("convert", 3, |arguments| of(arguments, Kind::Bytea, DataType::BinaryView), convert),
-    function("unistr", 1, |arguments| of(arguments, Kind::Text, DataType::Utf8View), unistr),
-    function("get_byte", 2, |arguments| of(arguments, Kind::Bytea, DataType::Int32), |call| read(call, 8)),
-    function("get_bit", 2, |arguments| of(arguments, Kind::Bytea, DataType::Int32), |call| read(call, 1)),
-    function("set_byte", 3, |arguments| of(arguments, Kind::Bytea, DataType::BinaryView), |call| write(call, 8)),
-    function("set_bit", 3, |arguments| of(arguments, Kind::Bytea, DataType::BinaryView), |call| write(call, 1)),
-    function("bit_count", 1, |arguments| of(arguments, Kind::Bytea, DataType::Int64), bit_count),
+    immutable_of("convert_to", 2, |arguments| of(arguments, Kind::Text, DataType::BinaryView), convert_to),
+    immutable_of("convert_from", 2, |arguments| of(arguments, Kind::Bytea, DataType::Utf8View), convert_from),
+    immutable_of("convert", 3, |arguments| of(arguments, Kind::Bytea, DataType::BinaryView), convert),
+    immutable_of("unistr", 1, |arguments| of(arguments, Kind::Text, DataType::Utf8View), unistr),
+    immutable_of("get_byte", 2, |arguments| of(arguments, Kind::Bytea, DataType::Int32), |call| read(call, 8)),
+    immutable_of("get_bit", 2, |arguments| of(arguments, Kind::Bytea, DataType::Int32), |call| read(call, 1)),
+    immutable_of("set_byte", 3, |arguments| of(arguments, Kind::Bytea, DataType::BinaryView), |call| write(call, 8)),
+    immutable_of("set_bit", 3, |arguments| of(arguments, Kind::Bytea, DataType::BinaryView), |call| write(call, 1)),
+    immutable_of("bit_count", 1, |arguments| of(arguments, Kind::Bytea, DataType::Int64), bit_count),
 ];
-
-const fn function(
-    name: &'static str,
-    arguments: usize,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    immutable(name, arguments..=arguments, returns, run)
-}
 
 fn of(arguments: &Arguments, wanted: Kind, returns: DataType) -> Result<DataType> {
     match arguments.kind(0) {

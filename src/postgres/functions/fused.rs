@@ -31,6 +31,7 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
 use super::cast::PostgresCast;
 use super::enlarging::ENLARGING;
+use super::resolution::is_comparison;
 use super::scalar::Scalar;
 use super::strings::{FUSED, FUSED_CONSTANT_BYTES_MAX, constant_bytes};
 use crate::carried::Stop;
@@ -162,11 +163,8 @@ impl FusedExpression {
 
 /// Whether an expression is one of truth, as can be seen at once.
 pub(super) fn is_condition(expr: &Expr) -> bool {
-    use Operator::{And, Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq, Or};
     match expr {
-        Expr::BinaryExpr(BinaryExpr { op, .. }) => {
-            matches!(op, And | Or | Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
-        }
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => op.is_logic_operator() || is_comparison(*op),
         Expr::Not(_) | Expr::InList(_) | Expr::Between(_) | Expr::Like(_) => true,
         _ => false,
     }

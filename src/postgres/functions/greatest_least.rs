@@ -15,20 +15,12 @@ use super::scalar::{Arguments, Call, Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 5] = [
     // Once types are settled it is DataFusion's, which computes no more than it needs.
-    function("coalesce", returns_common, first_of_all),
-    function("greatest", returns_common, |call| chosen(call, Ordering::Greater)),
-    function("least", returns_common, |call| chosen(call, Ordering::Less)),
-    function("num_nulls", |_| Ok(DataType::Int32), |call| counted(call, true)),
-    function("num_nonnulls", |_| Ok(DataType::Int32), |call| counted(call, false)),
+    immutable("coalesce", 1..=usize::MAX, returns_common, first_of_all),
+    immutable("greatest", 1..=usize::MAX, returns_common, |call| chosen(call, Ordering::Greater)),
+    immutable("least", 1..=usize::MAX, returns_common, |call| chosen(call, Ordering::Less)),
+    immutable("num_nulls", 1..=usize::MAX, |_| Ok(DataType::Int32), |call| counted(call, true)),
+    immutable("num_nonnulls", 1..=usize::MAX, |_| Ok(DataType::Int32), |call| counted(call, false)),
 ];
-
-const fn function(
-    name: &'static str,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    immutable(name, 1..=usize::MAX, returns, run)
-}
 
 /// They are brought to one type when types are settled; until then it is the one that they will
 /// have.

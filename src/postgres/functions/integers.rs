@@ -10,27 +10,18 @@ use super::cast::cast_array;
 use super::decimal::decimals;
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
-use super::scalar::{Arguments, Call, Function, immutable};
+use super::scalar::{Arguments, Call, Function, immutable_of};
 
 /// The largest whose factorial has no more digits than a numeric.
 const FACTORIAL_MAX: i64 = 33;
 
 pub(super) static FUNCTIONS: [Function; 5] = [
-    function("gcd", 2, returns_common, |call| whole(call, divisor)),
-    function("lcm", 2, returns_common, |call| whole(call, multiple)),
-    function("factorial", 1, returns_factorial, run_factorial),
-    function("scale", 1, returns_digits, |call| digits(call, false)),
-    function("min_scale", 1, returns_digits, |call| digits(call, true)),
+    immutable_of("gcd", 2, returns_common, |call| whole(call, divisor)),
+    immutable_of("lcm", 2, returns_common, |call| whole(call, multiple)),
+    immutable_of("factorial", 1, returns_factorial, run_factorial),
+    immutable_of("scale", 1, returns_digits, |call| digits(call, false)),
+    immutable_of("min_scale", 1, returns_digits, |call| digits(call, true)),
 ];
-
-const fn function(
-    name: &'static str,
-    arguments: usize,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    immutable(name, arguments..=arguments, returns, run)
-}
 
 fn returns_common(arguments: &Arguments) -> Result<DataType> {
     let kind = |place: usize| match arguments.kind(place) {

@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 
 use super::interval_math::{averaged, interval_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, interval};
+use super::of_inner::of_inner;
 
 /// `sum` of intervals, in place of DataFusion's.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -88,12 +89,12 @@ fn is_interval(data_type: &DataType) -> bool {
 }
 
 impl AggregateUDFImpl for Average {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
+    of_inner! {
+        name() -> &str,
+        aliases() -> &[String],
+        create_groups_accumulator(args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>>,
+        order_sensitivity() -> AggregateOrderSensitivity,
+        set_monotonicity(data_type: &DataType) -> SetMonotonicity,
     }
 
     fn signature(&self) -> &Signature {
@@ -132,20 +133,8 @@ impl AggregateUDFImpl for Average {
         !is_interval(args.return_field.data_type()) && self.inner.groups_accumulator_supported(args)
     }
 
-    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        self.inner.create_groups_accumulator(args)
-    }
-
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.inner.order_sensitivity()
-    }
-
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::Identical
-    }
-
-    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
-        self.inner.inner().set_monotonicity(data_type)
     }
 }
 

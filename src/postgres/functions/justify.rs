@@ -9,24 +9,16 @@ use datafusion::common::Result;
 use super::calendar::MICROS_PER_DAY;
 use super::interval_math::{NANOS_PER_MICRO, interval_range, intervals};
 use super::kind::{Kind, interval};
-use super::scalar::{Arguments, Call, Function, immutable};
+use super::scalar::{Arguments, Call, Function, immutable_of};
 
 const DAYS_PER_MONTH: i32 = 30;
 
 pub(super) static FUNCTIONS: [Function; 4] = [
-    function("justify_days", returns_interval, |call| each(call, justify_days)),
-    function("justify_hours", returns_interval, |call| each(call, justify_hours)),
-    function("justify_interval", returns_interval, |call| each(call, justify_interval)),
-    function("isfinite", returns_finite, is_finite),
+    immutable_of("justify_days", 1, returns_interval, |call| each(call, justify_days)),
+    immutable_of("justify_hours", 1, returns_interval, |call| each(call, justify_hours)),
+    immutable_of("justify_interval", 1, returns_interval, |call| each(call, justify_interval)),
+    immutable_of("isfinite", 1, returns_finite, is_finite),
 ];
-
-const fn function(
-    name: &'static str,
-    returns: fn(&Arguments) -> Result<DataType>,
-    run: fn(&Call) -> Result<ArrayRef>,
-) -> Function {
-    immutable(name, 1..=1, returns, run)
-}
 
 fn returns_interval(arguments: &Arguments) -> Result<DataType> {
     match arguments.kind(0) {

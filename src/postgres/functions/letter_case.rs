@@ -6,18 +6,14 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringViewBuilder};
 use datafusion::common::Result;
 
-use super::scalar::{Call, Function, immutable};
+use super::scalar::{Call, Function, immutable_of};
 use super::strings::returns_text;
 
 pub(super) static FUNCTIONS: [Function; 3] = [
-    function("upper", |call| each(call, upper_text)),
-    function("lower", |call| each(call, lower_text)),
-    function("initcap", |call| each(call, capitals)),
+    immutable_of("upper", 1, returns_text, |call| each(call, upper_text)),
+    immutable_of("lower", 1, returns_text, |call| each(call, lower_text)),
+    immutable_of("initcap", 1, returns_text, |call| each(call, capitals)),
 ];
-
-const fn function(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
-    immutable(name, 1..=1, returns_text, run)
-}
 
 fn each(call: &Call, of: fn(&str) -> String) -> Result<ArrayRef> {
     let texts = call.text(0)?;

@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
 };
 
 use super::keys::length;
+use super::of_inner::of_inner;
 
 /// One of DataFusion's two, with an accumulator for each group of doubles.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -29,20 +30,17 @@ impl MinMax {
 }
 
 impl AggregateUDFImpl for MinMax {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        self.inner.coerce_types(types)
+    of_inner! {
+        name() -> &str,
+        signature() -> &Signature,
+        return_type(types: &[DataType]) -> Result<DataType>,
+        coerce_types(types: &[DataType]) -> Result<Vec<DataType>>,
+        state_fields(args: StateFieldsArgs) -> Result<Vec<arrow::datatypes::FieldRef>>,
+        create_groups_accumulator(args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>>,
+        is_descending() -> Option<bool>,
+        order_sensitivity() -> AggregateOrderSensitivity,
+        value_from_stats(statistics: &StatisticsArgs) -> Option<ScalarValue>,
+        set_monotonicity(data_type: &DataType) -> SetMonotonicity,
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -50,10 +48,6 @@ impl AggregateUDFImpl for MinMax {
             return Ok(Box::new(ExtremeInterval { greatest: self.name() == "max", found: None }));
         }
         self.inner.accumulator(args)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<arrow::datatypes::FieldRef>> {
-        self.inner.state_fields(args)
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
@@ -64,10 +58,6 @@ impl AggregateUDFImpl for MinMax {
         engine_compares && self.inner.groups_accumulator_supported(args)
     }
 
-    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
-        self.inner.create_groups_accumulator(args)
-    }
-
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         if matches!(args.return_field.data_type(), DataType::Interval(_)) {
             return not_impl_err!("{} of intervals over a moving frame is not supported", self.name());
@@ -75,24 +65,8 @@ impl AggregateUDFImpl for MinMax {
         self.inner.create_sliding_accumulator(args)
     }
 
-    fn is_descending(&self) -> Option<bool> {
-        self.inner.is_descending()
-    }
-
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.inner.order_sensitivity()
-    }
-
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::Identical
-    }
-
-    fn value_from_stats(&self, statistics: &StatisticsArgs) -> Option<ScalarValue> {
-        self.inner.value_from_stats(statistics)
-    }
-
-    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
-        self.inner.inner().set_monotonicity(data_type)
     }
 }
 

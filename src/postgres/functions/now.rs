@@ -1,13 +1,13 @@
 //! The time: of the statement, and of the clock.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, SimpleScalarUDF, TypeSignature,
+    Volatility,
 };
 
 use super::calendar::MICROS_PER_DAY;
@@ -33,13 +33,6 @@ struct StatementTime {
     signature: Signature,
 }
 
-/// `clock_timestamp()`: the moment of the call.
-#[derive(Debug)]
-struct ClockTime {
-    clock: Arc<dyn Clock>,
-    signature: Signature,
-}
-
 pub(super) fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
     let names = [
         ("now", Part::Moment),
@@ -59,9 +52,18 @@ pub(super) fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         .map(|(name, part)| StatementTime { name, part, signature: signature.clone() })
         .map(|function| Arc::new(ScalarUDF::new_from_impl(function)))
         .collect();
-    let clock = ClockTime { clock: Arc::clone(clock), signature: Signature::nullary(Volatility::Volatile) };
-    functions.push(Arc::new(ScalarUDF::new_from_impl(clock)));
+    functions.push(Arc::new(ScalarUDF::new_from_impl(clock_timestamp(Arc::clone(clock)))));
     functions
+}
+
+/// The moment of the call.
+fn clock_timestamp(clock: Arc<dyn Clock>) -> SimpleScalarUDF {
+    let now = move |_: &[ColumnarValue]| {
+        let at = clock.now().micros();
+        Ok(ColumnarValue::Scalar(ScalarValue::TimestampMicrosecond(Some(at), Some("UTC".into()))))
+    };
+    let signature = Signature::nullary(Volatility::Volatile);
+    SimpleScalarUDF::new_with_signature("clock_timestamp", signature, timestamptz(), Arc::new(now))
 }
 
 impl ScalarUDFImpl for StatementTime {
@@ -101,38 +103,5 @@ impl ScalarUDFImpl for StatementTime {
             Part::Time => ScalarValue::Time64Microsecond(Some(local.rem_euclid(MICROS_PER_DAY))),
         };
         Ok(ExprSimplifyResult::Simplified(Expr::Literal(value, None)))
-    }
-}
-
-impl PartialEq for ClockTime {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.clock, &other.clock)
-    }
-}
-
-impl Eq for ClockTime {}
-
-impl Hash for ClockTime {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        "clock_timestamp".hash(state);
-    }
-}
-
-impl ScalarUDFImpl for ClockTime {
-    fn name(&self) -> &str {
-        "clock_timestamp"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(timestamptz())
-    }
-
-    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let at = self.clock.now().micros();
-        Ok(ColumnarValue::Scalar(ScalarValue::TimestampMicrosecond(Some(at), Some("UTC".into()))))
     }
 }

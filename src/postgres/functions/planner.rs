@@ -12,7 +12,7 @@ use super::error::{SqlState, fail};
 use super::json;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, call, is_comparison};
-use super::scalar::type_of;
+use super::scalar::{Function, type_of};
 use super::system::is_vector;
 use super::{array_items, datetime_fields, overlaid, text};
 
@@ -174,32 +174,27 @@ impl ExprPlanner for PostgresOperators {
         if let Some(Expr::Literal(ScalarValue::Utf8(Some(field)), _)) = args.first_mut() {
             *field = field.trim_matches(['\'', '"']).to_owned();
         }
-        Ok(match datetime_fields::FUNCTIONS.iter().find(|function| function.name == "extract") {
-            Some(function) => PlannerResult::Planned(call(function, args)),
-            None => PlannerResult::Original(args),
-        })
+        planned(datetime_fields::FUNCTIONS.iter().find(|function| function.name == "extract"), args)
     }
 
     fn plan_position(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
-        Ok(match text::FUNCTIONS.iter().find(|function| function.name == "position") {
-            Some(function) => PlannerResult::Planned(call(function, args)),
-            None => PlannerResult::Original(args),
-        })
+        planned(text::FUNCTIONS.iter().find(|function| function.name == "position"), args)
     }
 
     fn plan_overlay(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
-        Ok(match overlaid::FUNCTIONS.first() {
-            Some(function) => PlannerResult::Planned(call(function, args)),
-            None => PlannerResult::Original(args),
-        })
+        planned(overlaid::FUNCTIONS.first(), args)
     }
 
     fn plan_substring(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
-        Ok(match text::FUNCTIONS.iter().find(|function| function.name == "substring") {
-            Some(function) => PlannerResult::Planned(call(function, args)),
-            None => PlannerResult::Original(args),
-        })
+        planned(text::FUNCTIONS.iter().find(|function| function.name == "substring"), args)
     }
+}
+
+fn planned(function: Option<&'static Function>, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
+    Ok(match function {
+        Some(function) => PlannerResult::Planned(call(function, args)),
+        None => PlannerResult::Original(args),
+    })
 }
 
 /// Whether DataFusion has an operator, or says in PostgreSQL's words that there is none for the

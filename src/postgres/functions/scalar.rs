@@ -59,6 +59,16 @@ pub(super) const fn immutable(
     Function { name, arity, volatility: Volatility::Immutable, returns, run }
 }
 
+/// Of so many arguments.
+pub(super) const fn immutable_of(
+    name: &'static str,
+    arguments: usize,
+    returns: fn(&Arguments) -> Result<DataType>,
+    run: fn(&Call) -> Result<ArrayRef>,
+) -> Function {
+    immutable(name, arguments..=arguments, returns, run)
+}
+
 /// Of the session's settings, too.
 pub(super) const fn stable(
     name: &'static str,

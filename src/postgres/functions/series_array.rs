@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int64Array, IntervalMonthDayNanoArray, ListArray};
+use arrow::array::{
+    Array, ArrayRef, ArrowNativeTypeOp, ArrowPrimitiveType, AsArray, Decimal128Array, Int64Array,
+    IntervalMonthDayNanoArray, ListArray, PrimitiveArray,
+};
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, FieldRef, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType};
@@ -142,46 +145,44 @@ fn count(first: i128, last: i128, step: i128) -> u128 {
 }
 
 fn integers(call: &Call, item: &FieldRef) -> Result<ArrayRef> {
-    let (first, last) = (call.int8(0)?, call.int8(1)?);
-    let steps = if call.len() > 2 { Some(call.int8(2)?) } else { None };
-    let nulls = NullBuffer::union_many([first.nulls(), last.nulls(), steps.as_ref().and_then(|steps| steps.nulls())]);
-    let step = |row: usize| steps.as_ref().map_or(1, |steps| steps.value(row));
-    let mut lists = Lists::new(call, nulls);
-    let items = lists.items(
-        |row| count(first.value(row).into(), last.value(row).into(), step(row).into()),
-        |row| match step(row) {
-            0 => no_step(),
-            step => Ok((first.value(row), is_within(first.value(row), last.value(row), step > 0))),
-        },
-        |row, at| Ok(at.checked_add(step(row)).filter(|at| is_within(*at, last.value(row), step(row) > 0))),
-    )?;
+    let (lists, items) = numbers::<Int64Type>(call, |place| call.int8(place), 1)?;
     let items: ArrayRef = Arc::new(Int64Array::from(items));
     lists.finish(item, &items)
 }
 
 fn decimals(call: &Call, item: &FieldRef) -> Result<ArrayRef> {
-    let of = |place: usize| -> Result<Decimal128Array> {
-        Ok(call.as_type(place, item.data_type())?.as_primitive::<Decimal128Type>().clone())
-    };
-    let (first, last) = (of(0)?, of(1)?);
-    let steps = if call.len() > 2 { Some(of(2)?) } else { None };
-    let nulls = NullBuffer::union_many([first.nulls(), last.nulls(), steps.as_ref().and_then(|steps| steps.nulls())]);
     let DataType::Decimal128(precision, scale) = *item.data_type() else {
         return undefined(call.function, call.args.iter().map(|array| array.data_type()));
     };
-    let one = Decimal::new(1, 0).unscaled(precision, scale)?;
-    let step = |row: usize| steps.as_ref().map_or(one, |steps| steps.value(row));
-    let mut lists = Lists::new(call, nulls);
-    let items = lists.items(
-        |row| count(first.value(row), last.value(row), step(row)),
-        |row| match step(row) {
-            0 => no_step(),
-            step => Ok((first.value(row), is_within(first.value(row), last.value(row), step > 0))),
-        },
-        |row, at| Ok(at.checked_add(step(row)).filter(|at| is_within(*at, last.value(row), step(row) > 0))),
-    )?;
+    let of = |place: usize| -> Result<Decimal128Array> {
+        Ok(call.as_type(place, item.data_type())?.as_primitive::<Decimal128Type>().clone())
+    };
+    let (lists, items) = numbers(call, of, Decimal::new(1, 0).unscaled(precision, scale)?)?;
     let items: ArrayRef = Arc::new(Decimal128Array::from(items).with_precision_and_scale(precision, scale)?);
     lists.finish(item, &items)
+}
+
+/// Those of all rows, which are `one` apart where no step is said.
+fn numbers<'c, T: ArrowPrimitiveType<Native: Ord + Into<i128>>>(
+    call: &'c Call<'c>,
+    of: impl Fn(usize) -> Result<PrimitiveArray<T>>,
+    one: T::Native,
+) -> Result<(Lists<'c>, Vec<T::Native>)> {
+    let (first, last) = (of(0)?, of(1)?);
+    let steps = if call.len() > 2 { Some(of(2)?) } else { None };
+    let nulls = NullBuffer::union_many([first.nulls(), last.nulls(), steps.as_ref().and_then(|steps| steps.nulls())]);
+    let step = |row: usize| steps.as_ref().map_or(one, |steps| steps.value(row));
+    let is_within = |row: usize, at: T::Native| is_within(at, last.value(row), step(row) > T::Native::ZERO);
+    let mut lists = Lists::new(call, nulls);
+    let items = lists.items(
+        |row| count(first.value(row).into(), last.value(row).into(), step(row).into()),
+        |row| match step(row).is_zero() {
+            true => no_step(),
+            false => Ok((first.value(row), is_within(row, first.value(row)))),
+        },
+        |row, at| Ok(at.add_checked(step(row)).ok().filter(|at| is_within(row, *at))),
+    )?;
+    Ok((lists, items))
 }
 
 /// Days and months of moments with a zone are those of the session's.

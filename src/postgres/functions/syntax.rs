@@ -4,9 +4,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, CaseWhen, DataType, DateTimeField, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, Statement, Subscript,
-    UnaryOperator, Value, ValueWithSpan, helpers::attached_token::AttachedToken,
+    AccessExpr, Array, ArrayElemTypeDef, BinaryOperator, DataType, DateTimeField, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArguments, Ident, Interval, IntervalFields, ObjectName, Statement, Subscript,
+    UnaryOperator, Value, ValueWithSpan,
 };
 
 use super::array_items::SLICE;
@@ -17,7 +17,7 @@ use super::like_items;
 use super::scalar::{EQUALS_ANY, MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
 use super::values_items;
-use crate::syntax::{plain_call, plain_cast, visit_expressions, visit_expressions_mut};
+use crate::syntax::{plain_call, plain_case, plain_cast, visit_expressions, visit_expressions_mut};
 
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
 /// cast of the text.
@@ -613,13 +613,8 @@ fn null_if(function: Function) -> Expr {
     match list.args.as_slice() {
         [FunctionArg::Unnamed(FunctionArgExpr::Expr(value)), FunctionArg::Unnamed(FunctionArgExpr::Expr(other))] => {
             let condition = nested(value.clone(), BinaryOperator::Eq, other.clone());
-            Expr::Case {
-                case_token: AttachedToken::empty(),
-                end_token: AttachedToken::empty(),
-                operand: None,
-                conditions: vec![CaseWhen { condition, result: Expr::value(Value::Null) }],
-                else_result: Some(Box::new(call(NULLIF_OPERAND, vec![value.clone(), other.clone()]))),
-            }
+            let operand = call(NULLIF_OPERAND, vec![value.clone(), other.clone()]);
+            plain_case([(condition, Expr::value(Value::Null))], Some(operand))
         }
         _ => Expr::Function(function),
     }

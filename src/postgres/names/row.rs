@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem,
-    SetExpr, Spanned, TableFactor, TableWithJoins, Value,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
+    Spanned, TableFactor, TableWithJoins, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -14,7 +14,7 @@ use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
 use super::label::{Label, label};
 use super::scope::{Resolver, Source, named, parts, unwrapped};
-use crate::syntax::{plain_call, plain_query, plain_select};
+use crate::syntax::{plain_call, plain_case, plain_query, plain_select};
 
 /// Functions that take a whole row.
 const OF_ROWS: [&str; 13] = [
@@ -162,13 +162,7 @@ impl Resolver<'_> {
                 format!("the whole row of \"{}\", which an outer join may lack, is not supported", source.name);
             return Err(NameError::unsupported(message).with_hint("make the value in a subquery").at_node(name));
         };
-        Ok(Expr::Case {
-            case_token: AttachedToken::empty(),
-            end_token: AttachedToken::empty(),
-            operand: None,
-            conditions: vec![CaseWhen { condition: Expr::IsNotNull(Box::new(key.expr(span))), result: row }],
-            else_result: None,
-        })
+        Ok(plain_case([(Expr::IsNotNull(Box::new(key.expr(span))), row)], None))
     }
 }
 

@@ -5,34 +5,9 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
+use super::aggregates::is_aggregate;
 use super::statement::Statement;
 use rowkey_base::{Error, SqlState};
-
-const AGGREGATES: &[&str] = &[
-    "array_agg",
-    "avg",
-    "bit_and",
-    "bit_or",
-    "bool_and",
-    "bool_or",
-    "count",
-    "every",
-    "json_agg",
-    "jsonb_agg",
-    "max",
-    "min",
-    "mode",
-    "percentile_cont",
-    "percentile_disc",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
-    "string_agg",
-    "sum",
-    "var_pop",
-    "var_samp",
-    "variance",
-];
 
 /// An error from planning a statement, with its position if that can be found.
 pub fn located(error: Error, statement: &Statement) -> Error {
@@ -132,8 +107,7 @@ fn outside_aggregates(tokens: &[TokenWithSpan]) -> impl Iterator<Item = &TokenWi
             _ => {}
         }
         if !matches!(token.token, Token::Whitespace(_)) {
-            called =
-                matches!(&token.token, Token::Word(word) if AGGREGATES.contains(&word.value.to_lowercase().as_str()));
+            called = matches!(&token.token, Token::Word(word) if is_aggregate(&word.value.to_lowercase()));
         }
         depth == 0
     })

@@ -1,5 +1,6 @@
 //! From text to statements, and from errors back to places in the text.
 
+mod aggregates;
 mod collation;
 mod copy;
 mod kinds;
@@ -14,6 +15,7 @@ mod source;
 mod statement;
 mod visit;
 
+pub use aggregates::is_aggregate;
 pub(crate) use collation::is_byte_order;
 pub use copy::{CopyArgument, CopyOption, CopyStatement};
 pub use kinds::verb;
@@ -25,8 +27,8 @@ pub use parse::{
 };
 pub(crate) use placeholders::number_of;
 pub use placeholders::{count, used, used_in};
-pub use plain::plain_table;
 pub(crate) use plain::{call_of, plain_call, plain_cast, plain_function, plain_query, plain_select};
+pub use plain::{plain_case, plain_table};
 pub use row_locks::RowLocks;
 pub use source::Source;
 pub use statement::{

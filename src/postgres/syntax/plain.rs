@@ -2,9 +2,9 @@
 
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
-    FunctionArguments, GroupByExpr, ObjectName, Query, Select, SelectFlavor, SelectItem, SetExpr, TableAlias,
-    TableFactor, TableFunctionArgs, TableWithJoins,
+    CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArgumentList, FunctionArguments, GroupByExpr, ObjectName, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
 };
 
 /// `SELECT projection FROM from`.
@@ -50,6 +50,17 @@ pub(crate) fn plain_query(body: SetExpr) -> Query {
         settings: None,
         format_clause: None,
         pipe_operators: Vec::new(),
+    }
+}
+
+/// `CASE WHEN condition THEN result ... ELSE otherwise END`.
+pub fn plain_case(branches: impl IntoIterator<Item = (Expr, Expr)>, otherwise: Option<Expr>) -> Expr {
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: branches.into_iter().map(|(condition, result)| CaseWhen { condition, result }).collect(),
+        else_result: otherwise.map(Box::new),
     }
 }
 

@@ -36,26 +36,26 @@ pub(super) fn weekday(days: i64) -> usize {
 }
 
 pub(super) const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-pub(super) const MONTHS: [&str; 12] =
-    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+pub(crate) const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 
 /// 1 to 12 for a month's name or its abbreviation, in lower case.
 pub(super) fn month_of_name(name: &str) -> Option<i64> {
-    const NAMES: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    let at = NAMES.iter().position(|month| *month == name || (name.len() == 3 && month.starts_with(name)));
+    let is_short = name.len() == 3;
+    let is_named = |month: &&str| name.eq_ignore_ascii_case(if is_short { &month[..3] } else { month });
+    let at = MONTHS.iter().position(is_named);
     at.map(|at| at as i64 + 1).or(if name == "sept" { Some(9) } else { None })
 }
 

@@ -85,85 +85,41 @@ impl SqlValue {
 /// interval beyond Arrow's 292 years of time.
 pub fn array_of(ty: &PostgresType, values: &[SqlValue]) -> Result<ArrayRef, Error> {
     let mut column = Column { ty, values };
+    macro_rules! collected {
+        ($array:ty, $variant:ident($value:ident) => $item:expr) => {
+            column.collect::<$array, _>(|value| match value {
+                SqlValue::$variant($value) => Some($item),
+                _ => None,
+            })?
+        };
+    }
     Ok(match ty.oid {
         _ if ty.element().is_some() => column.lists()?,
-        oid::BOOL => Arc::new(column.collect::<BooleanArray, _>(|value| match value {
-            SqlValue::Bool(value) => Some(Ok(*value)),
-            _ => None,
-        })?),
-        oid::INT2 => Arc::new(column.collect::<Int16Array, _>(|value| match value {
-            SqlValue::Int2(value) => Some(Ok(*value)),
-            _ => None,
-        })?),
-        oid::INT4 => Arc::new(column.collect::<Int32Array, _>(|value| match value {
-            SqlValue::Int4(value) => Some(Ok(*value)),
-            _ => None,
-        })?),
-        oid::INT8 | oid::XID8 => Arc::new(column.collect::<Int64Array, _>(|value| match value {
-            SqlValue::Int8(value) => Some(Ok(*value)),
-            _ => None,
-        })?),
-        oid::FLOAT4 => Arc::new(column.collect::<Float32Array, _>(|value| match value {
-            SqlValue::Float4(value) => Some(Ok(*value)),
-            _ => None,
-        })?),
-        oid::FLOAT8 => Arc::new(column.collect::<Float64Array, _>(|value| match value {
-            SqlValue::Float8(value) => Some(Ok(*value)),
-            _ => None,
-        })?),
-        oid::BYTEA => Arc::new(column.collect::<BinaryViewArray, _>(|value| match value {
-            SqlValue::Bytes(value) => Some(Ok(value.as_slice())),
-            _ => None,
-        })?),
+        oid::BOOL => Arc::new(collected!(BooleanArray, Bool(value) => Ok(*value))),
+        oid::INT2 => Arc::new(collected!(Int16Array, Int2(value) => Ok(*value))),
+        oid::INT4 => Arc::new(collected!(Int32Array, Int4(value) => Ok(*value))),
+        oid::INT8 | oid::XID8 => Arc::new(collected!(Int64Array, Int8(value) => Ok(*value))),
+        oid::FLOAT4 => Arc::new(collected!(Float32Array, Float4(value) => Ok(*value))),
+        oid::FLOAT8 => Arc::new(collected!(Float64Array, Float8(value) => Ok(*value))),
+        oid::BYTEA => Arc::new(collected!(BinaryViewArray, Bytes(value) => Ok(value.as_slice()))),
         oid::UUID => {
-            let uuids: Vec<Option<[u8; 16]>> = column.collect(|value| match value {
-                SqlValue::Uuid(value) => Some(Ok(*value)),
-                _ => None,
-            })?;
+            let uuids = collected!(Vec<Option<[u8; 16]>>, Uuid(value) => Ok(*value));
             let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(uuids.into_iter(), 16);
             Arc::new(array.map_err(|error| unfit(ty, &error))?)
         }
-        oid::DATE => Arc::new(column.collect::<Date32Array, _>(|value| match value {
-            SqlValue::Date(value) => Some(Ok(*value)),
-            _ => None,
-        })?),
-        oid::TIME => Arc::new(column.collect::<Time64MicrosecondArray, _>(|value| match value {
-            SqlValue::Time(value) => Some(Ok(*value)),
-            _ => None,
-        })?),
-        oid::TIMESTAMP => Arc::new(column.collect::<TimestampMicrosecondArray, _>(|value| match value {
-            SqlValue::Timestamp(value) => Some(Ok(*value)),
-            _ => None,
-        })?),
+        oid::DATE => Arc::new(collected!(Date32Array, Date(value) => Ok(*value))),
+        oid::TIME => Arc::new(collected!(Time64MicrosecondArray, Time(value) => Ok(*value))),
+        oid::TIMESTAMP => Arc::new(collected!(TimestampMicrosecondArray, Timestamp(value) => Ok(*value))),
         oid::TIMESTAMPTZ => {
-            let array: TimestampMicrosecondArray = column.collect(|value| match value {
-                SqlValue::TimestampTz(value) => Some(Ok(*value)),
-                _ => None,
-            })?;
-            Arc::new(array.with_timezone("UTC"))
+            Arc::new(collected!(TimestampMicrosecondArray, TimestampTz(value) => Ok(*value)).with_timezone("UTC"))
         }
-        oid::INTERVAL => Arc::new(column.collect::<IntervalMonthDayNanoArray, _>(|value| match value {
-            SqlValue::Interval(value) => Some(month_day_nano(*value)),
-            _ => None,
-        })?),
-        oid::JSON => Arc::new(column.collect::<LargeBinaryArray, _>(|value| match value {
-            SqlValue::Text(value) => Some(Ok(value.as_bytes())),
-            _ => None,
-        })?),
-        oid::JSONB => Arc::new(column.collect::<LargeStringArray, _>(|value| match value {
-            SqlValue::Text(value) => Some(Ok(value.as_str())),
-            _ => None,
-        })?),
+        oid::INTERVAL => Arc::new(collected!(IntervalMonthDayNanoArray, Interval(value) => month_day_nano(*value))),
+        oid::JSON => Arc::new(collected!(LargeBinaryArray, Text(value) => Ok(value.as_bytes()))),
+        oid::JSONB => Arc::new(collected!(LargeStringArray, Text(value) => Ok(value.as_str()))),
         oid::NUMERIC => column.numerics()?,
         _ => match super::arrow_type(ty) {
-            Some(DataType::Utf8View) => Arc::new(column.collect::<StringViewArray, _>(|value| match value {
-                SqlValue::Text(value) => Some(Ok(value.as_str())),
-                _ => None,
-            })?),
-            Some(DataType::UInt32) => Arc::new(column.collect::<UInt32Array, _>(|value| match value {
-                SqlValue::Oid(value) => Some(Ok(*value)),
-                _ => None,
-            })?),
+            Some(DataType::Utf8View) => Arc::new(collected!(StringViewArray, Text(value) => Ok(value.as_str()))),
+            Some(DataType::UInt32) => Arc::new(collected!(UInt32Array, Oid(value) => Ok(*value))),
             _ => return Err(Error::unsupported(format!("values of type {} are not supported", ty.sql_name))),
         },
     })

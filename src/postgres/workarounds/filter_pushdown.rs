@@ -12,56 +12,39 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{Aggregate, Expr, Filter, LogicalPlan};
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::OptimizerConfig;
 
+use super::guarded::{Guarded, Rule};
 use super::inlined_columns::is_too_large_below;
 use crate::rules::Rules;
 
-type Rule = Arc<dyn OptimizerRule + Send + Sync>;
-
 /// Guards the rule.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
-    rules.optimizer.wrap("push_down_filter", |rule| Arc::new(Guarded(rule)))
+    rules.optimizer.wrap("push_down_filter", |rule| Guarded::over(rule, rewritten))
 }
 
-#[derive(Debug)]
-struct Guarded(Rule);
-
-impl OptimizerRule for Guarded {
-    fn name(&self) -> &str {
-        self.0.name()
+fn rewritten(rule: &Rule, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+    let LogicalPlan::Filter(filter) = &plan else { return rule.rewrite(plan, config) };
+    // The rule merges adjacent filters.
+    let (mut conditions, mut input) = (vec![&filter.predicate], &filter.input);
+    while let LogicalPlan::Filter(below) = input.as_ref() {
+        conditions.push(&below.predicate);
+        input = &below.input;
     }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
+    // The lowest is evaluated first.
+    let conjuncts = conditions.into_iter().rev().cloned().flat_map(split_conjunction_owned);
+    let (stay, go): (Vec<_>, Vec<_>) = conjuncts.partition(|condition| stays_above(condition, input));
+    let Some(stay) = conjunction(stay) else { return rule.rewrite(plan, config) };
+    let Some(go) = conjunction(go) else { return Ok(Transformed::no(plan)) };
+    let below = LogicalPlan::Filter(Filter::try_new(go, Arc::clone(input))?);
+    let pushed = rule.rewrite(below, config)?;
+    if !pushed.transformed {
+        return Ok(Transformed::no(plan));
     }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let LogicalPlan::Filter(filter) = &plan else { return self.0.rewrite(plan, config) };
-        // The rule merges adjacent filters.
-        let (mut conditions, mut input) = (vec![&filter.predicate], &filter.input);
-        while let LogicalPlan::Filter(below) = input.as_ref() {
-            conditions.push(&below.predicate);
-            input = &below.input;
-        }
-        // The lowest is evaluated first.
-        let conjuncts = conditions.into_iter().rev().cloned().flat_map(split_conjunction_owned);
-        let (stay, go): (Vec<_>, Vec<_>) = conjuncts.partition(|condition| stays_above(condition, input));
-        let Some(stay) = conjunction(stay) else { return self.0.rewrite(plan, config) };
-        let Some(go) = conjunction(go) else { return Ok(Transformed::no(plan)) };
-        let below = LogicalPlan::Filter(Filter::try_new(go, Arc::clone(input))?);
-        let pushed = self.0.rewrite(below, config)?;
-        if !pushed.transformed {
-            return Ok(Transformed::no(plan));
-        }
-        pushed.map_data(|below| match below {
-            LogicalPlan::Filter(kept) => {
-                Ok(LogicalPlan::Filter(Filter::try_new(kept.predicate.and(stay), kept.input)?))
-            }
-            below => Ok(LogicalPlan::Filter(Filter::try_new(stay, Arc::new(below))?)),
-        })
-    }
+    pushed.map_data(|below| match below {
+        LogicalPlan::Filter(kept) => Ok(LogicalPlan::Filter(Filter::try_new(kept.predicate.and(stay), kept.input)?)),
+        below => Ok(LogicalPlan::Filter(Filter::try_new(stay, Arc::new(below))?)),
+    })
 }
 
 fn stays_above(condition: &Expr, plan: &LogicalPlan) -> bool {

@@ -14,14 +14,14 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result, qualified_name};
 use datafusion::logical_expr::{Expr, LogicalPlan};
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::OptimizerConfig;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 
+use super::guarded::{Guarded, Rule};
 use crate::rules::Rules;
 
 /// Most nodes, besides literals and columns, of a condition that has columns more often than
@@ -34,7 +34,7 @@ const LONG_NODES_MAX: usize = 10_000;
 /// Guards the rule about outer joins; [`super::filter_pushdown`] and
 /// [`super::forgotten_properties`] ask here.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
-    rules.optimizer.wrap("eliminate_outer_join", |rule| Arc::new(OfSmallConditions(rule)))
+    rules.optimizer.wrap("eliminate_outer_join", |rule| Guarded::over(rule, rewritten))
 }
 
 /// Whether a condition would become too large below this node.
@@ -44,32 +44,19 @@ pub(super) fn is_too_large_below(condition: &Expr, plan: &LogicalPlan) -> bool {
 }
 
 /// DataFusion's rule, for filters whose conditions are small once their columns are replaced.
-#[derive(Debug)]
-struct OfSmallConditions(Arc<dyn OptimizerRule + Send + Sync>);
-
-impl OptimizerRule for OfSmallConditions {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.0.apply_order()
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        if let LogicalPlan::Filter(filter) = &plan {
-            // It goes through all projections there are.
-            let (mut inlined, mut input) = (Inlined::of(&filter.predicate), filter.input.as_ref());
-            while let LogicalPlan::Projection(projection) = input {
-                inlined = inlined.below(input);
-                if inlined.is_too_large() {
-                    return Ok(Transformed::no(plan));
-                }
-                input = projection.input.as_ref();
+fn rewritten(rule: &Rule, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+    if let LogicalPlan::Filter(filter) = &plan {
+        // It goes through all projections there are.
+        let (mut inlined, mut input) = (Inlined::of(&filter.predicate), filter.input.as_ref());
+        while let LogicalPlan::Projection(projection) = input {
+            inlined = inlined.below(input);
+            if inlined.is_too_large() {
+                return Ok(Transformed::no(plan));
             }
+            input = projection.input.as_ref();
         }
-        self.0.rewrite(plan, config)
     }
+    rule.rewrite(plan, config)
 }
 
 /// A condition, without being written out.

@@ -4,6 +4,7 @@ mod computed_keys;
 mod filter_pushdown;
 mod forgotten_properties;
 mod functional_dependencies;
+mod guarded;
 mod inlined_columns;
 mod null_equal_joins;
 mod partitioned_join_filters;

@@ -3,52 +3,34 @@
 //! Two rules of the optimizer move conditions with `=` among the keys of such a join, where NULLs
 //! would match.
 
-use std::sync::Arc;
-
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, NullEquality, Result};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::optimizer::optimizer::ApplyOrder;
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::OptimizerConfig;
 
+use super::guarded::{Guarded, Rule};
 use crate::rules::Rules;
 
 /// So many joins are many.
 const JOINS_MIN: usize = 16;
 
-type Rule = Arc<dyn OptimizerRule + Send + Sync>;
-
 /// Guards the two rules.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     // Rewrites one join at a time.
-    rules.optimizer.wrap("extract_equijoin_predicate", |rule| Arc::new(Guarded { rule, whole: false }))?;
+    rules.optimizer.wrap("extract_equijoin_predicate", |rule| Guarded::over(rule, one_join))?;
     // Flattens all joins of a plan and rebuilds them.
-    rules.optimizer.wrap("eliminate_cross_join", |rule| Arc::new(Guarded { rule, whole: true }))
+    rules.optimizer.wrap("eliminate_cross_join", |rule| Guarded::over(rule, all_joins))
 }
 
-#[derive(Debug)]
-struct Guarded {
-    rule: Rule,
-    whole: bool,
+fn one_join(rule: &Rule, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+    // The rule would add keys from `=`, by which NULLs must not match.
+    let kept = matches!(&plan, LogicalPlan::Join(join) if nulls_are_equal(join.null_equality));
+    if kept { Ok(Transformed::no(plan)) } else { rule.rewrite(plan, config) }
 }
 
-impl OptimizerRule for Guarded {
-    fn name(&self) -> &str {
-        self.rule.name()
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        self.rule.apply_order()
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let kept = match self.whole {
-            true => plan.exists(|node| Ok(is_inner_with_equal_nulls(node)))? || is_long_without_cross_joins(&plan)?,
-            // The rule would add keys from `=`, by which NULLs must not match.
-            false => matches!(&plan, LogicalPlan::Join(join) if nulls_are_equal(join.null_equality)),
-        };
-        if kept { Ok(Transformed::no(plan)) } else { self.rule.rewrite(plan, config) }
-    }
+fn all_joins(rule: &Rule, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+    let kept = plan.exists(|node| Ok(is_inner_with_equal_nulls(node)))? || is_long_without_cross_joins(&plan)?;
+    if kept { Ok(Transformed::no(plan)) } else { rule.rewrite(plan, config) }
 }
 
 /// Whether there are many joins and no cross join to eliminate among them: the rule takes all joins

@@ -10,37 +10,27 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::{LogicalPlan, Union};
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::OptimizerConfig;
 
+use super::guarded::{Guarded, Rule};
 use crate::rules::Rules;
-
-type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
 /// Recomputes schemas after the rules that turn subqueries into joins.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     for name in ["scalar_subquery_to_join", "decorrelate_lateral_join"] {
-        rules.optimizer.wrap(name, |rule| Arc::new(Guarded(rule)))?;
+        rules.optimizer.wrap(name, |rule| Guarded::of_whole_plans(rule, rewritten))?;
     }
     Ok(())
 }
 
 /// Both rules go from the top down; this one goes through the plan itself, to see the whole of it
 /// behind them.
-#[derive(Debug)]
-struct Guarded(Rule);
-
-impl OptimizerRule for Guarded {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let rewritten = plan.transform_down_with_subqueries(|plan| {
-            // Below a join that was made there may be others to make.
-            Ok(Transformed { tnr: TreeNodeRecursion::Continue, ..self.0.rewrite(plan, config)? })
-        })?;
-        if rewritten.transformed { rewritten.map_data(recomputed) } else { Ok(rewritten) }
-    }
+fn rewritten(rule: &Rule, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+    let rewritten = plan.transform_down_with_subqueries(|plan| {
+        // Below a join that was made there may be others to make.
+        Ok(Transformed { tnr: TreeNodeRecursion::Continue, ..rule.rewrite(plan, config)? })
+    })?;
+    if rewritten.transformed { rewritten.map_data(recomputed) } else { Ok(rewritten) }
 }
 
 /// The plan, with the schema of every node made anew from its inputs.

@@ -6,6 +6,7 @@ use datafusion::arrow::array::Array;
 use datafusion::arrow::datatypes::{DataType, Fields};
 use datafusion::logical_expr::Expr;
 use datafusion::scalar::ScalarValue;
+use rowkey_model::columns::is_text;
 
 /// The name of the PartitionKey column.
 pub(super) const PARTITION_KEY: &str = "PartitionKey";
@@ -84,14 +85,6 @@ impl<'a> Operand<'a> {
             Expr::Literal(value, _) => value.try_as_str().flatten().map_or(Operand::Other, Operand::Text),
             _ => Operand::Other,
         }
-    }
-}
-
-fn is_text(of: &DataType) -> bool {
-    match of {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::Dictionary(_, values) => is_text(values),
-        _ => false,
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::DataFusionError;
-use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
-use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::source_as_provider;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{
     FairSpillPool, MemoryConsumer, MemoryPool, MemoryReservation, TrackConsumersPool,
@@ -34,7 +33,7 @@ use crate::planner::{
     ACCESS_PATHS, BaseState, Column, ENTITY_TYPES, MakeFunctions, PUBLIC, PlanningContext, PlanningSettings,
     SnapshotCatalog, StatementPlanner, ViewExpansion,
 };
-use crate::provider::{AggregateFromSnapshot, ColumnsCache, EntityTable, ScanInKeyOrder, ScanOptions};
+use crate::provider::{AggregateFromSnapshot, ColumnsCache, EntityTable, ScanInKeyOrder, ScanOptions, with_tables};
 use crate::row_budget::RowBudget;
 use crate::system_catalog::CatalogContext;
 use crate::system_catalog::SystemCatalog;
@@ -43,7 +42,7 @@ use rowkey_base::Result;
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
 use rowkey_postgres::cancellation::{PlanningSignals, Stop, check_between};
-use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::error::{external, from_datafusion};
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::FunctionContextExtension;
 use rowkey_postgres::parameters;
@@ -452,7 +451,7 @@ impl Compiler {
     /// What stops the frames of a statement, and where their memory is counted.
     fn frame_limits(&self, context: &StatementContext) -> functions::FrameLimits {
         let signals = Arc::clone(&context.signals);
-        let check = move || signals.check().map_err(|error| DataFusionError::External(Box::new(error)));
+        let check = move || signals.check().map_err(external);
         functions::FrameLimits::new(Arc::new(check), Arc::clone(&self.state.state().runtime_env().memory_pool))
     }
 
@@ -523,18 +522,7 @@ fn reads_tables_only(plan: &LogicalPlan) -> Result<bool> {
 
 /// A plan to be kept, which holds nothing of the moment that it was made for.
 fn without_content(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let kept = plan
-        .transform_down_with_subqueries(|node| {
-            let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
-            let provider = source_as_provider(&scan.source)?;
-            let Some(table) = provider.downcast_ref::<EntityTable>() else {
-                return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
-            };
-            scan.source = provider_as_source(Arc::new(table.in_snapshot(table.snapshot().without_content())));
-            Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
-        })
-        .map_err(from_datafusion)?;
-    Ok(kept.data)
+    with_tables(plan, |table| Ok(table.in_snapshot(table.snapshot().without_content()))).map_err(from_datafusion)
 }
 
 /// Whether columns have the same names and types.

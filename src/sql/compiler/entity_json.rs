@@ -16,6 +16,7 @@ use rowkey_storage::run::{OTHER_COLUMN, decode_other};
 
 use crate::planner::ENTITY_JSON;
 use crate::provider::ticks_name;
+use rowkey_postgres::error::external;
 
 /// The function; it is called with the name and the value of every column of a table.
 pub(crate) fn entity_json() -> Arc<ScalarUDF> {
@@ -141,7 +142,7 @@ impl<'a> EntityColumns<'a> {
         {
             let Some(others) = decode_other(other.value(row)) else {
                 let message = format!("\"{OTHER_COLUMN}\" of a row cannot be read");
-                return Err(DataFusionError::External(Box::new(Error::new(SqlState::INTERNAL_ERROR, message))));
+                return Err(external(Error::new(SqlState::INTERNAL_ERROR, message)));
             };
             properties.extend(others);
         }

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, StringViewArray, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, TimestampMicrosecondType};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use rowkey_base::{DateTime, Error, SqlState};
 use rowkey_model::columns::utc_micros;
 
 use crate::planner::{FROM_INVERTED_TICKS, FROM_TICKS, INVERTED_TICKS, TICKS};
+use rowkey_postgres::error::external;
 
 /// Digits of ticks in a key.
 const DIGITS: usize = 19;
@@ -46,7 +47,7 @@ impl Ticks {
     fn text(&self, micros: i64) -> Result<String> {
         let time = DateTime::from_micros(micros, 0);
         // Beyond the times of the service there are times of SQL.
-        time.validate("of the key").map_err(|rejected| external(rejected.into()))?;
+        time.validate("of the key").map_err(external)?;
         Ok(format!("{:0DIGITS$}", self.turned(time.dot_net_ticks())))
     }
 
@@ -63,10 +64,6 @@ impl Ticks {
             }
         }
     }
-}
-
-fn external(error: Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }
 
 impl ScalarUDFImpl for Ticks {

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use datafusion::common::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
@@ -13,6 +12,7 @@ use crate::compiler::row_locks::KEY_COLUMNS;
 use crate::writes::{SharedWriteSet, key_of};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::Signals;
+use rowkey_postgres::error::external;
 
 /// The rows without the keys in their last columns, which the write set of the transaction gets; a
 /// statement that is a transaction of its own is over when it has read them.
@@ -35,7 +35,7 @@ pub(super) fn locked_rows(
             let keys = batch.project(&key_places)?;
             let keys = (0..keys.num_rows()).map(|row| key_of(&keys, row)).collect::<Result<Vec<_>>>();
             let locked = keys.and_then(|keys| write_set.lock_rows(table, keys, is_exclusive, &signals));
-            locked.map_err(|error| DataFusionError::External(Box::new(error)))?;
+            locked.map_err(external)?;
         }
         Ok(batch.project(&own)?)
     });

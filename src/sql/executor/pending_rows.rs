@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use crate::compute::panicked;
 use crate::row_budget::{HeldRows, RowBudget};
 use rowkey_postgres::cancellation::row_bytes;
+use rowkey_postgres::error::external;
 
 /// How long the first rows of an answer are held back, to see whether they are all.
 const END_AWAITED: Duration = Duration::from_millis(2);
@@ -50,7 +51,7 @@ impl Counted {
         }
         let held = budget.take(bytes);
         if held.is_none() && bytes > ALONE_BYTES {
-            return Self::free(Err(DataFusionError::External(Box::new(budget.exhausted(bytes)))));
+            return Self::free(Err(external(budget.exhausted(bytes))));
         }
         let is_alone = held.is_none() || bytes > ALONE_BYTES;
         Self { batch, held, is_alone, asked: None }
@@ -138,7 +139,7 @@ fn spawned(
         // Before the channel closes: at the end of the rows the statement holds nothing any more.
         drop(rows);
         if let Err(panic) = pumped {
-            let error = DataFusionError::External(Box::new(panicked(panic.as_ref())));
+            let error = external(panicked(panic.as_ref()));
             // Its reader may be gone.
             let _told = sender.send(Counted::free(Err(error))).await;
         }

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use datafusion::common::plan_err;
-use datafusion::common::tree_node::Transformed;
-use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
@@ -18,7 +16,7 @@ use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
 use crate::explain;
 use crate::planner::{cancellable_rows, physical_plan};
-use crate::provider::EntityTable;
+use crate::provider::with_tables;
 use crate::writes::{ParameterValues, SharedWriteSet};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::error::from_datafusion;
@@ -57,7 +55,7 @@ impl Executor {
         let plan = parameters::with_values(plan, &prepared.parameters, values)?;
         let plan = physical_plan(&planner.state, plan).await;
         let plan = plan.map_err(|error| located(from_datafusion(error), &prepared.statement))?;
-        Ok(Physical { plan, task: planner.settings.task_context(), locked })
+        Ok(Physical { plan, task: planner.task(), locked })
     }
 
     pub(crate) async fn run(
@@ -175,19 +173,9 @@ impl Logical {
 
 /// A kept plan over the tables of this snapshot, whose columns are the same.
 fn seen_in(plan: LogicalPlan, snapshot: &Snapshot) -> Result<LogicalPlan> {
-    let seen = plan
-        .transform_down_with_subqueries(|node| {
-            let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
-            let provider = source_as_provider(&scan.source)?;
-            let Some(table) = provider.downcast_ref::<EntityTable>() else {
-                return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
-            };
-            let Some(now) = snapshot.table(table.table().id) else {
-                return plan_err!("table \"{}\" was dropped", table.table().name);
-            };
-            scan.source = provider_as_source(Arc::new(table.in_snapshot(snapshot.table_snapshot(now))));
-            Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
-        })
-        .map_err(from_datafusion)?;
-    Ok(seen.data)
+    let seen = with_tables(plan, |table| match snapshot.table(table.table().id) {
+        Some(now) => Ok(table.in_snapshot(snapshot.table_snapshot(now))),
+        None => plan_err!("table \"{}\" was dropped", table.table().name),
+    });
+    seen.map_err(from_datafusion)
 }

@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
-use datafusion::common::{DataFusionError, Result, ScalarValue, plan_err};
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::datasource::TableType;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::logical_expr::Expr;
@@ -15,6 +15,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::read::{TableRead, reads};
 use crate::planner::{ACCESS_PATHS_NUMBERS, ACCESS_PATHS_TEXTS, PlanningContext};
+use rowkey_postgres::error::external;
 use rowkey_postgres::syntax::{Request, parse};
 
 /// The table function. It plans the inner statement on the same snapshot as the outer one.
@@ -73,7 +74,6 @@ impl TableProvider for AccessPathsOf {
         _filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let external = |error: rowkey_base::Error| DataFusionError::External(Box::new(error));
         let statement = parse(&self.text).map_err(external)?;
         let query = match &statement.request {
             Request::Query(query) | Request::Explain { statement: query, .. } => query,

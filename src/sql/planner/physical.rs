@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use datafusion::common::alias::AliasGenerator;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Column, DataFusionError, Result};
+use datafusion::common::{Column, Result};
 use datafusion::execution::context::SessionState;
 use datafusion::execution::{FunctionRegistry, TaskContext};
 use datafusion::logical_expr::utils::split_conjunction;
@@ -17,6 +17,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use crate::provider::batch_rows_min;
 use rowkey_postgres::cancellation::{CancellableRows, CancellationToken, Signals, cancellable};
 use rowkey_postgres::ctes::{PlannedCtes, With, gathered};
+use rowkey_postgres::error::external;
 use rowkey_postgres::functions::conditional;
 use rowkey_postgres::plan_size::refuse_large;
 
@@ -52,7 +53,7 @@ pub(crate) fn cancellable_rows(
 
 /// The optimized plan of one query, and its physical plan.
 async fn planned(state: &SessionState, plan: LogicalPlan) -> Result<(LogicalPlan, Arc<dyn ExecutionPlan>)> {
-    let refuse_large = |plan: &_| refuse_large(plan).map_err(|error| DataFusionError::External(Box::new(error)));
+    let refuse_large = |plan: &_| refuse_large(plan).map_err(external);
     let analyzed = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
     refuse_large(&analyzed)?;
     let optimized = conditional(optimized(state, analyzed)?)?;

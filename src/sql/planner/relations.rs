@@ -140,7 +140,7 @@ impl Relations for SnapshotRelations {
     }
 
     fn is_aggregate(&self, function: &str) -> bool {
-        rowkey_postgres::functions::is_aggregate(function)
+        rowkey_postgres::syntax::is_aggregate(function)
     }
 
     fn is_scalar(&self, function: &str) -> bool {

@@ -10,6 +10,7 @@ use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
 use crate::provider::{ColumnsCache, EntityTable, ScanOptions};
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, Setting, SystemCatalog};
 use rowkey_model::{AccountName, TableName};
+use rowkey_postgres::error::external;
 use rowkey_postgres::functions;
 use rowkey_storage::run::RunFiles;
 use rowkey_storage::{Snapshot, Store, View};
@@ -114,7 +115,7 @@ impl SchemaProvider for SnapshotCatalog {
         let Some(table) = table else {
             if let Some(view) = self.snapshot.catalog.view(&self.account, name) {
                 let expanded = self.views.expand(view, self).await;
-                return expanded.map(Some).map_err(|error| DataFusionError::External(Box::new(error)));
+                return expanded.map(Some).map_err(external);
             }
             // The planner asks for table functions here as well.
             if [ACCESS_PATHS, ENTITY_TYPES, functions::GENERATE_SERIES].contains(&name)
@@ -122,7 +123,7 @@ impl SchemaProvider for SnapshotCatalog {
             {
                 return Ok(None);
             }
-            return Err(DataFusionError::External(Box::new(self.no_such_table(name))));
+            return Err(external(self.no_such_table(name)));
         };
         let (snapshot, columns) = (self.snapshot.table_snapshot(table), self.columns.of(table));
         Ok(Some(Arc::new(EntityTable::new(snapshot, columns, Arc::clone(&self.files), self.scan))))

@@ -47,10 +47,7 @@ pub(crate) type MakeFunctions = &'static [(&'static str, fn(PlanningContext) -> 
 #[derive(Debug, Clone)]
 pub(crate) struct StatementPlanner {
     pub state: Arc<LentState>,
-    pub settings: StatementSettings,
-    tables: SnapshotCatalog,
-    relations: SnapshotRelations,
-    functions: MakeFunctions,
+    context: PlanningContext,
 }
 
 /// What a statement is planned with. It costs little to keep, for functions that plan statements
@@ -84,13 +81,7 @@ impl PlanningContext {
                 state.register_udtf(name, make(self.clone()));
             }
         });
-        StatementPlanner {
-            state: Arc::new(state),
-            settings: self.settings.clone(),
-            tables: self.tables.clone(),
-            relations: self.relations.clone(),
-            functions: self.functions,
-        }
+        StatementPlanner { state: Arc::new(state), context: self.clone() }
     }
 
     /// The query of a view, planned as where the view will be read.
@@ -125,44 +116,40 @@ fn refuse_if_stopped(state: &SessionState) -> Result<()> {
 }
 
 impl StatementPlanner {
-    /// What this is made with.
-    fn context(&self) -> PlanningContext {
-        PlanningContext {
-            settings: self.settings.clone(),
-            tables: self.tables.clone(),
-            relations: self.relations.clone(),
-            functions: self.functions,
-        }
+    /// What plans are executed with.
+    pub(crate) fn task(&self) -> Arc<TaskContext> {
+        self.context.settings.task_context()
     }
 
     /// The same for the text of a view, whose names do not depend on who reads it.
     pub(crate) fn for_views(&self) -> Self {
-        Self { relations: self.relations.along(vec![PUBLIC.to_owned()]), ..self.clone() }
+        let relations = self.context.relations.along(vec![PUBLIC.to_owned()]);
+        Self { state: Arc::clone(&self.state), context: PlanningContext { relations, ..self.context.clone() } }
     }
 
     pub(crate) fn catalog(&self) -> &Catalog {
-        &self.tables.snapshot.catalog
+        &self.context.tables.snapshot.catalog
     }
 
     pub(crate) fn account(&self) -> &AccountName {
-        &self.tables.account
+        &self.context.tables.account
     }
 
     pub(crate) fn snapshot(&self) -> &Snapshot {
-        &self.tables.snapshot
+        &self.context.tables.snapshot
     }
 
     /// The same with rows in memory beside the tables, as relation [`MEMORY_ROWS`].
     pub(crate) fn with_rows(&self, rows: Arc<dyn TableProvider>) -> Self {
-        let tables = SnapshotCatalog { rows: Some(rows), ..self.tables.clone() };
-        PlanningContext { tables, ..self.context() }.planner()
+        let tables = SnapshotCatalog { rows: Some(rows), ..self.context.tables.clone() };
+        PlanningContext { tables, ..self.context.clone() }.planner()
     }
 
     /// The same for another snapshot.
     pub(crate) fn seeing(&self, snapshot: &Snapshot) -> Self {
-        let tables = SnapshotCatalog { snapshot: snapshot.clone(), ..self.tables.clone() };
-        let relations = self.relations.of(snapshot);
-        PlanningContext { tables, relations, ..self.context() }.planner()
+        let tables = SnapshotCatalog { snapshot: snapshot.clone(), ..self.context.tables.clone() };
+        let relations = self.context.relations.of(snapshot);
+        PlanningContext { tables, relations, ..self.context.clone() }.planner()
     }
 
     /// Schema and name of the relation that a name means.
@@ -176,7 +163,7 @@ impl StatementPlanner {
             [.., schema, name] => (Some(as_name(schema)), name),
             [] => return None,
         };
-        match names::Relations::relation(&self.relations, schema, as_name(name)) {
+        match names::Relations::relation(&self.context.relations, schema, as_name(name)) {
             names::Lookup::Found(relation) => Some((relation.schema, relation.name)),
             names::Lookup::NoSuchSchema | names::Lookup::NoSuchRelation { .. } => None,
         }
@@ -184,7 +171,7 @@ impl StatementPlanner {
 
     /// Whether a view can be read.
     pub(crate) async fn has_view(&self, view: &Arc<rowkey_storage::View>) -> bool {
-        self.tables.views.expand(view, &self.tables).await.is_ok()
+        self.context.tables.views.expand(view, &self.context.tables).await.is_ok()
     }
 
     /// The zone of times without one.
@@ -194,18 +181,18 @@ impl StatementPlanner {
 
     /// A plan to look at.
     pub(crate) async fn physical(&self, plan: &LogicalPlan) -> Result<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)> {
-        Ok((physical_plan(&self.state, plan.clone()).await.map_err(from_datafusion)?, self.settings.task_context()))
+        Ok((physical_plan(&self.state, plan.clone()).await.map_err(from_datafusion)?, self.task()))
     }
 
     /// Runs a plan.
     pub(crate) async fn execute(&self, plan: &LogicalPlan, signals: &Arc<Signals>) -> Result<CancellableRows> {
         let plan = physical_plan(&self.state, plan.clone()).await.map_err(from_datafusion)?;
-        cancellable_rows(plan, self.settings.task_context(), signals).map_err(from_datafusion)
+        cancellable_rows(plan, self.task(), signals).map_err(from_datafusion)
     }
 
     /// What a view is to be made of, planned as where it will be read.
     pub(crate) async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
-        self.context().view_query(statement, query).await
+        self.context.view_query(statement, query).await
     }
 
     /// All rows of a query of our own, whose answer is small.
@@ -215,7 +202,7 @@ impl StatementPlanner {
             return Err(Error::new(SqlState::INTERNAL_ERROR, format!("not a query: {sql}")));
         };
         let plan = self.for_views().physical_plan(&statement, query).await?;
-        Answer::new(execute_stream(plan, self.settings.task_context()).map_err(from_datafusion)?).collect().await
+        Answer::new(execute_stream(plan, self.task()).map_err(from_datafusion)?).collect().await
     }
 
     /// Plans a query of which nothing is known but its text.
@@ -250,14 +237,14 @@ impl StatementPlanner {
 
     /// Puts queries in the place of functions in FROM that stand for one.
     pub(crate) fn expand(&self, statement: &Statement, expanded: &mut ast::Statement) -> Result<()> {
-        relation_functions::expand(expanded, &self.tables, &statement.source)
+        relation_functions::expand(expanded, &self.context.tables, &statement.source)
     }
 
     /// Writes into a statement what its names mean.
     pub(crate) fn resolve(&self, statement: &Statement, resolved: &mut ast::Statement) -> Result<names::Resolved> {
         self.expand(statement, resolved)?;
         own_functions::unqualify(resolved);
-        names::resolve(resolved, &self.relations).map_err(|error| error.located(&statement.source))
+        names::resolve(resolved, &self.context.relations).map_err(|error| error.located(&statement.source))
     }
 
     /// [`Self::query`] for a query whose names are resolved. Without labels for its columns they
@@ -334,7 +321,7 @@ impl StatementPlanner {
             let origin = output.origin.and_then(|names::Origin { schema, relation, column }| {
                 let found = numbers
                     .entry((schema, relation))
-                    .or_insert_with_key(|(schema, relation)| self.relations.column_numbers(schema, relation));
+                    .or_insert_with_key(|(schema, relation)| self.context.relations.column_numbers(schema, relation));
                 let (oid, numbers) = found.as_ref()?;
                 Some((*oid, *numbers.get(&column)?))
             });

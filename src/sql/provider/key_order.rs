@@ -35,6 +35,7 @@ use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use super::masked::live_selection;
 use super::reader::RunHandle;
 use super::scan_exec::EntityScanExec;
+use rowkey_postgres::error::external;
 use rowkey_storage::run::{OpenRun, PARTITION_KEY, ROW_KEY};
 
 /// Which way keys go.
@@ -200,10 +201,7 @@ impl Backward {
                 let Some(file) = self.files.pop() else { return Ok(None) };
                 let Some(RunHandle(run)) = file.extension::<RunHandle>() else { continue };
                 let files = Arc::clone(&self.scan.scan().files);
-                let open = files
-                    .open(run)
-                    .await
-                    .map_err(|error| DataFusionError::External(Box::new(rowkey_base::Error::from(error))))?;
+                let open = files.open(run).await.map_err(external)?;
                 let ranges = self.wanted(&open);
                 self.open = Some((file, open, ranges));
                 continue;

@@ -24,5 +24,5 @@ pub(crate) use entity_rows::EntityRows;
 pub(crate) use key_order::ScanInKeyOrder;
 pub(crate) use scan_exec::{EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, batch_rows_min};
 pub(crate) use snapshot_aggregate::AggregateFromSnapshot;
-pub(crate) use table::EntityTable;
 pub use table::ScanOptions;
+pub(crate) use table::{EntityTable, with_tables};

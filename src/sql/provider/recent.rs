@@ -22,6 +22,7 @@ use super::adapter::EntityColumnAdapterFactory;
 use super::key_order::Direction;
 use super::scan_exec::Scan;
 use rowkey_model::KeySet;
+use rowkey_postgres::error::external;
 use rowkey_storage::delta::Layer;
 
 /// Rows of a batch.
@@ -54,9 +55,7 @@ pub(super) fn recent_batches(
     let mut found = Vec::new();
     let mut last_projection: Option<LayerProjection> = None;
     for (place, (layer, _)) in layers.iter().enumerate() {
-        let (stored, not_hidden) = layers
-            .batch(place, &scan.table)
-            .map_err(|error| DataFusionError::External(Box::new(rowkey_base::Error::from(error))))?;
+        let (stored, not_hidden) = layers.batch(place, &scan.table).map_err(external)?;
         let wanted = wanted(layer, &stored.places, not_hidden, &scan.access.keys, direction);
         let part = part.range(wanted.len());
         if part.is_empty() {
@@ -100,9 +99,7 @@ pub(super) fn recent_rows(scan: &Scan) -> Result<u64> {
     let Some(layers) = &scan.layers else { return Ok(0) };
     let mut rows = 0;
     for (place, (layer, _)) in layers.iter().enumerate() {
-        let (stored, shown) = layers
-            .batch(place, &scan.table)
-            .map_err(|error| DataFusionError::External(Box::new(rowkey_base::Error::from(error))))?;
+        let (stored, shown) = layers.batch(place, &scan.table).map_err(external)?;
         rows += wanted(layer, &stored.places, shown, &scan.access.keys, Direction::Forward).len() as u64;
     }
     Ok(rows)

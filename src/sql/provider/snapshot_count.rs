@@ -7,12 +7,13 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::Result;
 use datafusion::datasource::TableType;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 
+use rowkey_postgres::error::external;
 use rowkey_storage::TableSnapshot;
 use rowkey_storage::run::RunFiles;
 
@@ -54,8 +55,7 @@ impl TableProvider for SnapshotCount {
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let entities = self.snapshot.live_rows(&self.files).await;
-        let entities =
-            entities.map_err(|error| DataFusionError::External(Box::new(rowkey_base::Error::from(error))))?;
+        let entities = entities.map_err(external)?;
         let column: ArrayRef = Arc::new(Int64Array::from(vec![entities as i64]));
         let batch = RecordBatch::try_new(self.schema(), vec![column])?;
         Ok(MemorySourceConfig::try_new_exec(&[vec![batch]], self.schema(), projection.cloned())?)

@@ -7,16 +7,16 @@ use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::TableParquetOptions;
 use datafusion::common::stats::Precision;
-use datafusion::common::tree_node::TreeNode;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{
-    Column, ColumnStatistics, Constraint, Constraints, DFSchema, DataFusionError, Result, ScalarValue, Statistics,
+    Column, ColumnStatistics, Constraint, Constraints, DFSchema, Result, ScalarValue, Statistics,
 };
-use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::datasource::{TableType, provider_as_source, source_as_provider};
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, lit};
+use datafusion::logical_expr::{Expr, LogicalPlan, TableProviderFilterPushDown, lit};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::adapter::EntityColumnAdapterFactory;
@@ -27,8 +27,8 @@ use crate::access::plan_access;
 use rowkey_model::{KeyCut, KeyRef, KeySet};
 use rowkey_postgres::cancellation::checked_filter;
 use rowkey_postgres::desugar::holds_subquery;
-use rowkey_postgres::functions::batch_bytes;
-use rowkey_postgres::functions::conditional_filter;
+use rowkey_postgres::error::external;
+use rowkey_postgres::functions::{all_of, batch_bytes, conditional_filter};
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY, RunFile, RunFiles};
 use rowkey_storage::{Table, TableSnapshot};
 
@@ -259,7 +259,7 @@ impl TableProvider for EntityTable {
             claimed.extend(hull(&access.keys));
         }
         let selectivity = if access.residual.is_empty() { 1.0 } else { SELECTIVITY };
-        if let Some(predicate) = balanced_conjunction(claimed) {
+        if let Some(predicate) = all_of(claimed) {
             let schema = DFSchema::try_from(Arc::clone(self.columns.schema()))?;
             let predicate = state.create_physical_expr(predicate, &schema)?;
             source = source.with_predicate(checked_filter(predicate, state.config_options())?);
@@ -302,8 +302,21 @@ fn points(keys: &KeySet) -> Option<Vec<KeyRef<'_>>> {
     few.then(|| keys.ranges().iter().map(|range| range.as_point()).collect())?
 }
 
-fn external(error: rowkey_storage::Error) -> DataFusionError {
-    DataFusionError::External(Box::new(rowkey_base::Error::from(error)))
+/// A plan with other tables in the place of those that it scans.
+pub(crate) fn with_tables(
+    plan: LogicalPlan,
+    other: impl Fn(&EntityTable) -> Result<EntityTable>,
+) -> Result<LogicalPlan> {
+    let replaced = plan.transform_down_with_subqueries(|node| {
+        let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
+        let provider = source_as_provider(&scan.source)?;
+        let Some(table) = provider.downcast_ref::<EntityTable>() else {
+            return Ok(Transformed::no(LogicalPlan::TableScan(scan)));
+        };
+        scan.source = provider_as_source(Arc::new(other(table)?));
+        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+    })?;
+    Ok(replaced.data)
 }
 
 /// Whether a filter compares several columns at once, which the Parquet reader does not prune by.
@@ -329,23 +342,6 @@ fn hull(keys: &KeySet) -> Vec<Expr> {
         }
     }
     bounds
-}
-
-/// All conditions, from the first to the last, as a tree of little depth: the type of each of its
-/// nodes is looked up, which takes as long as what is below it is large.
-fn balanced_conjunction(mut conditions: Vec<Expr>) -> Option<Expr> {
-    while conditions.len() > 1 {
-        let mut pairs = conditions.into_iter();
-        let mut halved = Vec::with_capacity(pairs.len().div_ceil(2));
-        while let Some(first) = pairs.next() {
-            halved.push(match pairs.next() {
-                Some(second) => first.and(second),
-                None => first,
-            });
-        }
-        conditions = halved;
-    }
-    conditions.pop()
 }
 
 /// Cuts files into contiguous groups of about equal bytes; a file on a boundary is read by both,

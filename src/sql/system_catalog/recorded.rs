@@ -35,58 +35,45 @@ pub(super) struct ColumnDefinition {
     pub not_null: bool,
 }
 
-/// A row of `pg_proc`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Function {
-    pub oid: u32,
-    pub name: &'static str,
-    pub kind: char,
-    pub result: u32,
-    pub returns_set: bool,
-    pub volatility: char,
-    pub strict: bool,
-    pub variadic: u32,
-    pub defaults: i16,
-    pub arguments: Vec<u32>,
+/// Rows, whose fields are in a line as they are here.
+macro_rules! rows {
+    ($(#[$about:meta] $row:ident { $($field:ident: $of:ty),+ $(,)? })+) => {$(
+        #[$about]
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub(super) struct $row {
+            $(pub $field: $of,)+
+        }
+
+        impl $row {
+            fn of_line(line: &'static str) -> Option<Self> {
+                let mut fields = line.split_ascii_whitespace();
+                Some(Self { $($field: Field::of(fields.next()?)?,)+ })
+            }
+        }
+    )+};
 }
 
-#[derive(Debug)]
-pub(super) struct Operator {
-    pub oid: u32,
-    pub name: &'static str,
-    pub kind: char,
-    pub can_merge: bool,
-    pub can_hash: bool,
-    pub left: u32,
-    pub right: u32,
-    pub result: u32,
-    pub commutator: u32,
-    pub negator: u32,
-    pub function: u32,
-    pub restriction: u32,
-    pub join: u32,
-}
+rows! {
+    /// A row of `pg_proc`.
+    Function {
+        oid: u32, name: &'static str, kind: char, result: u32, returns_set: bool, volatility: char, strict: bool,
+        variadic: u32, defaults: i16, arguments: Vec<u32>,
+    }
 
-#[derive(Debug)]
-pub(super) struct Cast {
-    pub oid: u32,
-    pub source: u32,
-    pub target: u32,
-    pub function: u32,
-    pub context: char,
-    pub method: char,
-}
+    /// A row of `pg_operator`.
+    Operator {
+        oid: u32, name: &'static str, kind: char, can_merge: bool, can_hash: bool, left: u32, right: u32, result: u32,
+        commutator: u32, negator: u32, function: u32, restriction: u32, join: u32,
+    }
 
-#[derive(Debug)]
-pub(super) struct OperatorClass {
-    pub oid: u32,
-    pub method: u32,
-    pub name: &'static str,
-    pub family: u32,
-    pub input: u32,
-    pub default: bool,
-    pub key: u32,
-    pub family_name: &'static str,
+    /// A row of `pg_cast`.
+    Cast { oid: u32, source: u32, target: u32, function: u32, context: char, method: char }
+
+    /// A row of `pg_opclass`.
+    OperatorClass {
+        oid: u32, method: u32, name: &'static str, family: u32, input: u32, default: bool, key: u32,
+        family_name: &'static str,
+    }
 }
 
 pub(super) static RELATIONS: LazyLock<Vec<Definition>> =
@@ -108,7 +95,7 @@ pub(super) static ROWKEY_RELATIONS: LazyLock<Vec<Definition>> = LazyLock::new(||
 
 /// By oid, ascending.
 pub(super) static FUNCTIONS: LazyLock<Vec<Function>> =
-    LazyLock::new(|| include_str!("recorded/functions.txt").lines().filter_map(function).collect());
+    LazyLock::new(|| include_str!("recorded/functions.txt").lines().filter_map(Function::of_line).collect());
 
 /// The functions of a name, as places in [`FUNCTIONS`].
 pub(super) static FUNCTIONS_BY_NAME: LazyLock<HashMap<&'static str, Vec<usize>>> = LazyLock::new(|| {
@@ -120,13 +107,14 @@ pub(super) static FUNCTIONS_BY_NAME: LazyLock<HashMap<&'static str, Vec<usize>>>
 });
 
 pub(super) static OPERATORS: LazyLock<Vec<Operator>> =
-    LazyLock::new(|| include_str!("recorded/operators.txt").lines().filter_map(operator).collect());
+    LazyLock::new(|| include_str!("recorded/operators.txt").lines().filter_map(Operator::of_line).collect());
 
 pub(super) static CASTS: LazyLock<Vec<Cast>> =
-    LazyLock::new(|| include_str!("recorded/casts.txt").lines().filter_map(cast).collect());
+    LazyLock::new(|| include_str!("recorded/casts.txt").lines().filter_map(Cast::of_line).collect());
 
-pub(super) static OPERATOR_CLASSES: LazyLock<Vec<OperatorClass>> =
-    LazyLock::new(|| include_str!("recorded/operator_classes.txt").lines().filter_map(operator_class).collect());
+pub(super) static OPERATOR_CLASSES: LazyLock<Vec<OperatorClass>> = LazyLock::new(|| {
+    include_str!("recorded/operator_classes.txt").lines().filter_map(OperatorClass::of_line).collect()
+});
 
 /// Names of time zones, in order.
 pub(super) fn time_zones() -> impl Iterator<Item = &'static str> {
@@ -143,104 +131,61 @@ pub(super) fn function_oid(name: &str) -> u32 {
     place.and_then(|place| FUNCTIONS.get(*place)).map_or(0, |function| function.oid)
 }
 
-/// The fields of a line, which blanks separate.
-struct Fields(std::str::SplitAsciiWhitespace<'static>);
+/// One field of a line, which blanks separate.
+trait Field: Sized {
+    fn of(text: &'static str) -> Option<Self>;
+}
 
-impl Fields {
-    fn text(&mut self) -> Option<&'static str> {
-        self.0.next()
+impl Field for &'static str {
+    fn of(text: &'static str) -> Option<Self> {
+        Some(text)
     }
+}
 
-    fn number<T: std::str::FromStr>(&mut self) -> Option<T> {
-        self.0.next()?.parse().ok()
+impl Field for u32 {
+    fn of(text: &'static str) -> Option<Self> {
+        text.parse().ok()
     }
+}
 
-    fn char(&mut self) -> Option<char> {
-        self.0.next()?.chars().next()
+impl Field for i16 {
+    fn of(text: &'static str) -> Option<Self> {
+        text.parse().ok()
     }
+}
 
-    fn bool(&mut self) -> Option<bool> {
-        Some(self.char()? == 't')
+impl Field for char {
+    fn of(text: &'static str) -> Option<Self> {
+        text.chars().next()
+    }
+}
+
+impl Field for bool {
+    fn of(text: &'static str) -> Option<Self> {
+        Some(text.starts_with('t'))
+    }
+}
+
+impl Field for Vec<u32> {
+    fn of(text: &'static str) -> Option<Self> {
+        if text == "-" { Some(Vec::new()) } else { text.split(',').map(Field::of).collect() }
     }
 }
 
 /// `schema.name oid row-type array-type kind column:type ...`, with `!` behind a type for NOT NULL.
 fn relation(line: &'static str) -> Option<Definition> {
-    let mut fields = Fields(line.split_ascii_whitespace());
-    let (schema, name) = fields.text()?.split_once('.')?;
-    let (oid, row_type, array_type, kind) = (fields.number()?, fields.number()?, fields.number()?, fields.char()?);
+    let mut fields = line.split_ascii_whitespace();
+    let (schema, name) = fields.next()?.split_once('.')?;
+    let [oid, row_type, array_type] = [u32::of(fields.next()?)?, u32::of(fields.next()?)?, u32::of(fields.next()?)?];
+    let kind = char::of(fields.next()?)?;
     let column = |field: &'static str| {
         let (name, type_name) = field.split_once(':')?;
         let not_null = type_name.ends_with('!');
         Some(ColumnDefinition { name, type_name: type_name.trim_end_matches('!'), not_null })
     };
-    let columns = fields.0.map(column).collect::<Option<Vec<_>>>()?;
+    let columns = fields.map(column).collect::<Option<Vec<_>>>()?;
     let arrow = system_schema(schema, kind, &columns)?;
     Some(Definition { schema, name, oid, row_type, array_type, kind, columns, arrow })
-}
-
-fn function(line: &'static str) -> Option<Function> {
-    let mut fields = Fields(line.split_ascii_whitespace());
-    Some(Function {
-        oid: fields.number()?,
-        name: fields.text()?,
-        kind: fields.char()?,
-        result: fields.number()?,
-        returns_set: fields.bool()?,
-        volatility: fields.char()?,
-        strict: fields.bool()?,
-        variadic: fields.number()?,
-        defaults: fields.number()?,
-        arguments: match fields.text()? {
-            "-" => Vec::new(),
-            oids => oids.split(',').map(|oid| oid.parse().ok()).collect::<Option<_>>()?,
-        },
-    })
-}
-
-fn operator(line: &'static str) -> Option<Operator> {
-    let mut fields = Fields(line.split_ascii_whitespace());
-    Some(Operator {
-        oid: fields.number()?,
-        name: fields.text()?,
-        kind: fields.char()?,
-        can_merge: fields.bool()?,
-        can_hash: fields.bool()?,
-        left: fields.number()?,
-        right: fields.number()?,
-        result: fields.number()?,
-        commutator: fields.number()?,
-        negator: fields.number()?,
-        function: fields.number()?,
-        restriction: fields.number()?,
-        join: fields.number()?,
-    })
-}
-
-fn cast(line: &'static str) -> Option<Cast> {
-    let mut fields = Fields(line.split_ascii_whitespace());
-    Some(Cast {
-        oid: fields.number()?,
-        source: fields.number()?,
-        target: fields.number()?,
-        function: fields.number()?,
-        context: fields.char()?,
-        method: fields.char()?,
-    })
-}
-
-fn operator_class(line: &'static str) -> Option<OperatorClass> {
-    let mut fields = Fields(line.split_ascii_whitespace());
-    Some(OperatorClass {
-        oid: fields.number()?,
-        method: fields.number()?,
-        name: fields.text()?,
-        family: fields.number()?,
-        input: fields.number()?,
-        default: fields.bool()?,
-        key: fields.number()?,
-        family_name: fields.text()?,
-    })
 }
 
 #[test]

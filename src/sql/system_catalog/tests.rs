@@ -1,6 +1,6 @@
 //! The catalog of a few tables, read with plain SQL.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -18,8 +18,9 @@ use rowkey_storage::{Edit, Snapshot};
 mod clients;
 mod lookups;
 
+/// A session with some of everything, and these settings.
 #[derive(Debug)]
-struct TestSession;
+pub(super) struct TestSession(pub(super) Vec<SettingRow>);
 
 impl SessionInfo for TestSession {
     fn database(&self) -> &str {
@@ -47,8 +48,7 @@ impl SessionInfo for TestSession {
     }
 
     fn settings(&self) -> Vec<SettingRow> {
-        let enumvals = Some(vec!["on".to_owned(), "off".to_owned()]);
-        vec![SettingRow { name: "jit".into(), setting: "off".into(), enumvals, ..SettingRow::default() }]
+        self.0.clone()
     }
 
     fn prepared_statements(&self) -> Vec<PreparedRow> {
@@ -69,9 +69,9 @@ impl SessionInfo for TestSession {
         vec![ActivityRow { pid: 42, database, user, client_addr, state, query, ..ActivityRow::default() }]
     }
 
-    fn function_names(&self) -> &[(String, crate::system_catalog::FunctionKind)] {
-        static NAMES: std::sync::LazyLock<[(String, crate::system_catalog::FunctionKind); 1]> =
-            std::sync::LazyLock::new(|| [("upper".to_owned(), crate::system_catalog::FunctionKind::Scalar)]);
+    fn function_names(&self) -> &[(String, FunctionKind)] {
+        static NAMES: LazyLock<[(String, FunctionKind); 1]> =
+            LazyLock::new(|| [("upper".to_owned(), FunctionKind::Scalar)]);
         &*NAMES
     }
 
@@ -116,27 +116,38 @@ const EDITS: &str = r#"[
 ]"#;
 
 fn catalog() -> SystemCatalog {
-    let edits: Vec<Edit> = serde_json::from_str(EDITS).expect("edits");
+    let enumvals = Some(vec!["on".to_owned(), "off".to_owned()]);
+    let setting = SettingRow { name: "jit".into(), setting: "off".into(), enumvals, ..SettingRow::default() };
+    catalog_of(EDITS, TestSession(vec![setting]))
+}
+
+/// What an account has after these edits.
+pub(super) fn catalog_of(edits: &str, session: TestSession) -> SystemCatalog {
+    let edits: Vec<Edit> = serde_json::from_str(edits).expect("edits");
     let snapshot = Snapshot::default();
     let catalog = Arc::new(snapshot.catalog.apply(&edits).expect("a catalog"));
     let account = AccountName::parse("devstoreaccount1").expect("an account");
     let mut snapshot = snapshot.with_catalog(catalog);
     snapshot.sequence = 9;
-    SystemCatalog::new(snapshot, account, Arc::new(TestSession))
+    SystemCatalog::new(snapshot, account, Arc::new(session))
 }
 
-fn context() -> SessionContext {
-    let catalog = catalog();
+/// All schemas of a catalog.
+pub(super) fn database_of(catalog: &SystemCatalog) -> Arc<MemoryCatalogProvider> {
     let database = MemoryCatalogProvider::new();
     for schema in catalog.schema_names() {
         database.register_schema(&schema, catalog.schema(&schema).expect("a schema")).expect("registered");
     }
+    Arc::new(database)
+}
+
+fn context() -> SessionContext {
     let config = SessionConfig::new()
         .with_default_catalog_and_schema("devstoreaccount1", "pg_catalog")
         .with_create_default_catalog_and_schema(false)
         .with_target_partitions(2);
     let context = SessionContext::new_with_config(config);
-    context.register_catalog("devstoreaccount1", Arc::new(database));
+    context.register_catalog("devstoreaccount1", database_of(&catalog()));
     context
 }
 
@@ -146,11 +157,15 @@ fn batches(sql: &str) -> Vec<RecordBatch> {
     answer.unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-/// The rows of a query as text, values separated by `|`.
 fn rows(sql: &str) -> Vec<String> {
+    texts_of(&batches(sql))
+}
+
+/// Rows as text, values separated by `|`.
+pub(super) fn texts_of(batches: &[RecordBatch]) -> Vec<String> {
     let options = FormatOptions::default().with_null("NULL");
     let mut rows = Vec::new();
-    for batch in batches(sql) {
+    for batch in batches {
         let columns: Vec<_> =
             batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("a column")).collect();
         for row in 0..batch.num_rows() {

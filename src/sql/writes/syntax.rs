@@ -6,9 +6,8 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    self, CaseWhen, CastKind, Expr, Ident, ObjectName, Query, SelectItem, SetExpr, Statement, TableAlias, TableFactor,
+    self, CastKind, Expr, Ident, ObjectName, Query, SelectItem, SetExpr, Statement, TableAlias, TableFactor,
     TableWithJoins, Value, With,
 };
 
@@ -16,10 +15,10 @@ use super::target::TargetColumn;
 use super::values::{is_default, is_untyped};
 use crate::planner::MEMORY_ROWS;
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_postgres::functions::is_aggregate;
 use rowkey_postgres::parameters::data_type;
-use rowkey_postgres::syntax::{plain_table, select_of};
-use rowkey_postgres::syntax::{visit_expressions, visit_expressions_mut};
+use rowkey_postgres::syntax::{
+    is_aggregate, plain_case, plain_table, select_of, visit_expressions, visit_expressions_mut,
+};
 
 /// `WITH with SELECT items FROM from WHERE selection`.
 pub(crate) fn select(
@@ -88,13 +87,7 @@ pub(crate) fn case(branches: Vec<(Expr, Expr)>) -> Expr {
     if branches.is_empty() {
         return null();
     }
-    Expr::Case {
-        case_token: AttachedToken::empty(),
-        end_token: AttachedToken::empty(),
-        operand: None,
-        conditions: branches.into_iter().map(|(condition, result)| CaseWhen { condition, result }).collect(),
-        else_result: None,
-    }
+    plain_case(branches, None)
 }
 
 pub(crate) fn and(left: Expr, right: Expr) -> Expr {

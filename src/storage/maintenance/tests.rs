@@ -153,7 +153,7 @@ fn expect(store: &Store, model: &Model, what: &str) {
     assert_eq!(report.findings, [], "{what}");
     assert_eq!(report.entities, model.len() as u64, "{what}");
     let Some(table) = snapshot.table(ID) else { return };
-    let counted = block_on(snapshot.table_snapshot(table).live_entities(store.files())).expect("a count");
+    let counted = block_on(snapshot.table_snapshot(table).live_rows(store.files())).expect("a count");
     assert_eq!(counted, model.len() as u64, "{what}");
     if snapshot.table_snapshot(table).is_settled() {
         assert_eq!(table.manifest.live_rows(), counted, "{what}");

@@ -475,7 +475,7 @@ impl<'a> Simulation<'a> {
             let found = found.map(|entity| Arc::new(stored(&entity)));
             assert_eq!(found.as_ref(), self.visible().get(table, &key), "{}: {key:?} of {table}", self.what());
         }
-        let live = block_on(seen.live_entities(store.files())).expect("a count");
+        let live = block_on(seen.live_rows(store.files())).expect("a count");
         assert_eq!(live, self.visible().0[&table].rows.len() as u64, "{}", self.what());
     }
 

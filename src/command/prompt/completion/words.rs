@@ -1,5 +1,7 @@
 //! Words of SQL that are offered.
 
+use rowkey_postgres::functions::system::is_reserved;
+
 /// What begins a statement.
 pub(super) const STATEMENTS: &[&str] = &[
     "BEGIN",
@@ -109,87 +111,6 @@ pub(super) const INSIDE: &[&str] = &[
     "WITH",
 ];
 
-/// Words that are no names without quotes.
-const RESERVED: &[&str] = &[
-    "all",
-    "analyse",
-    "analyze",
-    "and",
-    "any",
-    "array",
-    "as",
-    "asc",
-    "both",
-    "case",
-    "cast",
-    "check",
-    "collate",
-    "column",
-    "constraint",
-    "create",
-    "cross",
-    "default",
-    "desc",
-    "distinct",
-    "do",
-    "else",
-    "end",
-    "except",
-    "false",
-    "fetch",
-    "for",
-    "foreign",
-    "from",
-    "full",
-    "grant",
-    "group",
-    "having",
-    "ilike",
-    "in",
-    "inner",
-    "intersect",
-    "into",
-    "is",
-    "join",
-    "lateral",
-    "leading",
-    "left",
-    "like",
-    "limit",
-    "natural",
-    "not",
-    "null",
-    "offset",
-    "on",
-    "only",
-    "or",
-    "order",
-    "outer",
-    "placing",
-    "primary",
-    "references",
-    "returning",
-    "right",
-    "select",
-    "similar",
-    "some",
-    "symmetric",
-    "table",
-    "then",
-    "to",
-    "trailing",
-    "true",
-    "union",
-    "unique",
-    "user",
-    "using",
-    "variadic",
-    "when",
-    "where",
-    "window",
-    "with",
-];
-
 /// The word in the case of what was typed of it: small letters stay small.
 pub(super) fn cased(word: &str, prefix: &str) -> String {
     match prefix.chars().next() {
@@ -202,7 +123,7 @@ pub(super) fn cased(word: &str, prefix: &str) -> String {
 pub(super) fn name(name: &str, wants_quotes: bool) -> String {
     let plain = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
-        && !RESERVED.contains(&name.to_ascii_lowercase().as_str());
+        && !is_reserved(name);
     if plain && !wants_quotes { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 

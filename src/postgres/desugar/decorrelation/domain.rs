@@ -1,11 +1,12 @@
 //! The domain of a subquery: the values of the outer columns that it refers to.
 
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DataFusionError, Result};
+use datafusion::common::{Column, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 
 use super::decorrelator::Decorrelator;
 use super::outer_references::{Substitution, subquery_of};
+use crate::error::external;
 use rowkey_base::{Error, SqlState};
 
 /// Most nodes of plans that are copied in one statement. A domain is read from a copy of the outer
@@ -48,7 +49,7 @@ impl Decorrelator<'_> {
             SqlState::STATEMENT_TOO_COMPLEX,
             "the statement has too many subqueries that refer to subqueries beside or around them",
         );
-        Err(DataFusionError::External(Box::new(error.with_hint("compute some of them in a WITH query, and join it"))))
+        Err(external(error.with_hint("compute some of them in a WITH query, and join it")))
     }
 
     /// A new name.

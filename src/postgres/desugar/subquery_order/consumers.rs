@@ -8,7 +8,7 @@ use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
     Aggregate, Distinct, DistinctOn, Expr, LogicalPlan, SortExpr, Window, WindowFrame, WindowFrameBound,
-    WindowFrameUnits, WindowFunctionDefinition,
+    WindowFrameUnits,
 };
 
 use super::Propagation;
@@ -77,10 +77,7 @@ fn is_order_sensitive(expr: &Expr) -> bool {
         }
         Expr::WindowFunction(window) => {
             let WindowFunction { fun, params } = window.as_ref();
-            let name = match fun {
-                WindowFunctionDefinition::AggregateUDF(function) => function.name(),
-                WindowFunctionDefinition::WindowUDF(function) => function.name(),
-            };
+            let name = fun.name();
             let frames = AGGREGATES.contains(&name) || is_partial(&params.window_frame);
             params.order_by.is_empty() && (WINDOWS.contains(&name) || (frames && !is_ranking(name)))
         }

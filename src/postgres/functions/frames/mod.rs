@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
 };
 
 use super::error::{SqlState, fail};
+use super::of_inner::of_inner;
 use anew::Anew;
 use booleans::Booleans;
 use held::Held;
@@ -98,40 +99,19 @@ impl FrameAggregate {
 }
 
 impl AggregateUDFImpl for FrameAggregate {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
-        self.inner.return_field(fields)
-    }
-
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        self.inner.coerce_types(types)
-    }
-
-    fn is_nullable(&self) -> bool {
-        self.inner.is_nullable()
-    }
-
-    fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        self.inner.default_value(data_type)
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
+    of_inner! {
+        name() -> &str,
+        aliases() -> &[String],
+        signature() -> &Signature,
+        return_type(types: &[DataType]) -> Result<DataType>,
+        return_field(fields: &[FieldRef]) -> Result<FieldRef>,
+        coerce_types(types: &[DataType]) -> Result<Vec<DataType>>,
+        is_nullable() -> bool,
+        default_value(data_type: &DataType) -> Result<ScalarValue>,
+        state_fields(args: StateFieldsArgs) -> Result<Vec<FieldRef>>,
+        order_sensitivity() -> AggregateOrderSensitivity,
+        set_monotonicity(data_type: &DataType) -> SetMonotonicity,
+        supports_null_handling_clause() -> bool,
     }
 
     /// Of a frame that only grows.
@@ -155,19 +135,7 @@ impl AggregateUDFImpl for FrameAggregate {
         Ok(Held::over(Box::new(Anew::new(&self.inner, &args, self.limits())), &returns, &self.limits()))
     }
 
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.inner.order_sensitivity()
-    }
-
     fn reverse_expr(&self) -> ReversedUDAF {
         if self.ordered { ReversedUDAF::NotSupported } else { ReversedUDAF::Identical }
-    }
-
-    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
-        self.inner.inner().set_monotonicity(data_type)
-    }
-
-    fn supports_null_handling_clause(&self) -> bool {
-        self.inner.supports_null_handling_clause()
     }
 }

@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::aggregates::group_values::{GroupValues, new_group_values};
 use datafusion::physical_plan::aggregates::order::GroupOrdering;
 
+use super::super::of_inner::of_inner;
 use super::{filtered, items_of, lengths, taken};
 
 /// DataFusion's `count`, with one table for the distinct values of all groups.
@@ -44,24 +45,18 @@ fn again<'a>(args: &AccumulatorArgs<'a>) -> AccumulatorArgs<'a> {
 }
 
 impl AggregateUDFImpl for DistinctCount {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn signature(&self) -> &Signature {
-        self.inner.signature()
-    }
-
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(types)
-    }
-
-    fn is_nullable(&self) -> bool {
-        self.inner.is_nullable()
-    }
-
-    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        self.inner.state_fields(args)
+    of_inner! {
+        name() -> &str,
+        signature() -> &Signature,
+        return_type(types: &[DataType]) -> Result<DataType>,
+        is_nullable() -> bool,
+        state_fields(args: StateFieldsArgs) -> Result<Vec<FieldRef>>,
+        create_sliding_accumulator(args: AccumulatorArgs) -> Result<Box<dyn Accumulator>>,
+        order_sensitivity() -> AggregateOrderSensitivity,
+        simplify() -> Option<AggregateFunctionSimplification>,
+        default_value(data_type: &DataType) -> Result<ScalarValue>,
+        value_from_stats(statistics: &StatisticsArgs) -> Option<ScalarValue>,
+        set_monotonicity(data_type: &DataType) -> SetMonotonicity,
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
@@ -85,32 +80,8 @@ impl AggregateUDFImpl for DistinctCount {
         }
     }
 
-    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        self.inner.create_sliding_accumulator(args)
-    }
-
-    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
-        self.inner.order_sensitivity()
-    }
-
-    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
-        self.inner.simplify()
-    }
-
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::Identical
-    }
-
-    fn default_value(&self, data_type: &DataType) -> Result<ScalarValue> {
-        self.inner.default_value(data_type)
-    }
-
-    fn value_from_stats(&self, statistics: &StatisticsArgs) -> Option<ScalarValue> {
-        self.inner.value_from_stats(statistics)
-    }
-
-    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
-        self.inner.inner().set_monotonicity(data_type)
     }
 }
 

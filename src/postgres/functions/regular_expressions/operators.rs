@@ -15,18 +15,14 @@ use super::parser::parse;
 use super::tree::{Alternatives, Atom, Constraint, Item};
 use crate::carried::Stop;
 use crate::functions::kind::Kind;
-use crate::functions::scalar::{Arguments, Call, Function, immutable};
-
-const fn operator(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
-    immutable(name, 2..=2, returns, run)
-}
+use crate::functions::scalar::{Arguments, Call, Function, immutable_of};
 
 /// By PostgreSQL's names of the functions behind the operators.
 pub(in crate::functions) static FUNCTIONS: [Function; 4] = [
-    operator("textregexeq", |call| of_call(call, false, false)),
-    operator("texticregexeq", |call| of_call(call, true, false)),
-    operator("textregexne", |call| of_call(call, false, true)),
-    operator("texticregexne", |call| of_call(call, true, true)),
+    immutable_of("textregexeq", 2, returns, |call| of_call(call, false, false)),
+    immutable_of("texticregexeq", 2, returns, |call| of_call(call, true, false)),
+    immutable_of("textregexne", 2, returns, |call| of_call(call, false, true)),
+    immutable_of("texticregexne", 2, returns, |call| of_call(call, true, true)),
 ];
 
 /// The function behind an operator.

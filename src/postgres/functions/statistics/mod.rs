@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
 
 use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
+use super::of_inner::of_inner;
 use exact::{ExactMoments, ExactSum};
 use float::{DoubleSum, FloatMoments, PairCount, PairMoments, RealSum};
 use grouped::{Grouped, Single};
@@ -173,12 +174,9 @@ impl Made<Box<dyn GroupsAccumulator>> for AsGroups {
 }
 
 impl AggregateUDFImpl for Statistics {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn aliases(&self) -> &[String] {
-        self.inner.aliases()
+    of_inner! {
+        name() -> &str,
+        aliases() -> &[String],
     }
 
     fn signature(&self) -> &Signature {

@@ -13,7 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::context::{FunctionContext, FunctionContextExtension};
 use super::datum::{Datum, Returns};
-use super::keywords::{KEYWORDS, REQUIRE_AS};
+use super::keywords::{KEYWORDS, requires_as};
 
 type Columns = &'static [(&'static str, Returns)];
 
@@ -65,7 +65,7 @@ const DEFINITIONS: &[Definition] = &[
 fn keywords() -> Vec<Vec<Datum>> {
     let rows = KEYWORDS.iter().map(|(word, category)| {
         let (code, description) = category.described();
-        let bare = !REQUIRE_AS.contains(word);
+        let bare = !requires_as(word);
         let bare_description = if bare { "can be bare label" } else { "requires AS" };
         vec![(*word).into(), code.into(), bare.into(), description.into(), bare_description.into()]
     });

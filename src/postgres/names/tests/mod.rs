@@ -28,7 +28,7 @@ impl Relations for Fixture {
     }
 
     fn is_aggregate(&self, function: &str) -> bool {
-        crate::functions::is_aggregate(function)
+        crate::syntax::is_aggregate(function)
     }
 
     fn relation(&self, schema: Option<Name<'_>>, name: Name<'_>) -> Lookup {

@@ -4,7 +4,7 @@ use crate::types::TYPES;
 #[test]
 fn every_type_that_arrow_holds_is_told_by_its_field() {
     let mut held = 0;
-    for ty in TYPES {
+    for ty in TYPES.iter() {
         if let Some(field) = typed_field("a", ty, true) {
             assert_eq!(type_of(&field).map(|ty| ty.name), Some(ty.name));
             held += 1;

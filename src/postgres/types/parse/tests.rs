@@ -165,7 +165,7 @@ fn text_and_binary_read_back() {
 fn any_bytes_are_refused_or_read() {
     for seed in 1..=3000_u64 {
         let mut random = Random(Dice(seed));
-        for ty in TYPES {
+        for ty in TYPES.iter() {
             let mut bytes: Vec<u8> = (0..random.below(24)).map(|_| random.next() as u8 >> random.below(8)).collect();
             if ty.element().is_some() && bytes.len() > 12 {
                 bytes[..12].copy_from_slice(&[0, 0, 0, (seed % 3) as u8, 0, 0, 0, 0, 0, 0, 0, 0]);

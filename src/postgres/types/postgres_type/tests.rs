@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn the_table_is_ordered_and_closed() {
     assert!(TYPES.is_sorted_by(|a, b| a.oid < b.oid));
-    for ty in TYPES {
+    for ty in TYPES.iter() {
         if let Some(array) = ty.array() {
             assert_eq!(array.element().map(|element| element.oid), Some(ty.oid), "{}", ty.name);
             assert_eq!(array.name, format!("_{}", ty.name));

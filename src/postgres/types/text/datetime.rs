@@ -77,7 +77,7 @@ fn write_local(local_micros: i64, style: DateStyle, out: &mut BytesMut) {
             // Wed Dec 17 07:37:16 1997
             out.extend_from_slice(WEEKDAYS[weekday(days)].as_bytes());
             out.extend_from_slice(b" ");
-            let month = MONTHS[day.month as usize - 1].as_bytes();
+            let month = &MONTHS[day.month as usize - 1].as_bytes()[..3];
             if style.order == DateOrder::Dmy {
                 write_digits(day.day.into(), 2, out);
                 out.extend_from_slice(b" ");

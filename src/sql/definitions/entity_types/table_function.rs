@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
-use datafusion::common::{DataFusionError, Result, ScalarValue, plan_err};
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -17,6 +17,7 @@ use futures::stream;
 use super::discover::discover;
 use super::proposal;
 use crate::planner::PlanningContext;
+use rowkey_postgres::error::external;
 
 /// The table function. It reads the table on the same snapshot as the statement.
 pub(crate) struct EntityTypes {
@@ -69,7 +70,7 @@ impl PartitionStream for EntityTypesOf {
         let of = self.clone();
         let rows = stream::once(async move {
             let found = discover(&of.table, &of.statement.planner()).await;
-            let found = found.map_err(|error| DataFusionError::External(Box::new(error)))?;
+            let found = found.map_err(external)?;
             Ok(proposal::batch(&found)?)
         });
         Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), rows))

@@ -44,23 +44,37 @@ fn a_stop_at_any_step_of_an_import_leaves_the_old_table_or_the_new_one() {
     assert!(steps > before + 10, "an import of several files has many steps, this had {}", steps - before);
     assert_ne!(old, new);
 
+    let import = |engine: &Engine| import(engine, "People", &export(2), FILE_BYTES).map(|_| ());
+    each_crash(&base, steps, import, |engine, imported, crash| {
+        let found = entities(engine, "People");
+        if imported {
+            assert_eq!(found, new, "{crash}: acknowledged");
+        } else {
+            assert!(found == old || found == new, "{crash}: neither old nor new");
+        }
+        let report =
+            block_on(rowkey_storage::check(engine.store().files(), &engine.store().snapshot())).expect("reads");
+        assert_eq!(report.findings, [], "{crash}");
+    });
+}
+
+/// Stops at each of so many steps of what is done to a store, in each way. `check` has an engine
+/// over what is left, whether all had succeeded, and what happened.
+pub(super) fn each_crash(
+    base: &MemoryStore,
+    steps: u64,
+    act: impl Fn(&Engine) -> Result<()>,
+    check: impl Fn(&Engine, bool, &str),
+) {
     for fault in [Fault::Stop, Fault::Tear, Fault::Fail(std::io::ErrorKind::StorageFull)] {
         for n in 1..=steps {
-            let failing = Arc::new(FaultStore::over(&base, FaultPlan::at(n, fault)));
-            let imported = open(Arc::clone(&failing) as Arc<dyn FileStore>)
-                .and_then(|engine| import(&engine, "People", &export(2), FILE_BYTES).map(|_| ()));
+            let failing = Arc::new(FaultStore::over(base, FaultPlan::at(n, fault)));
+            let done = open(Arc::clone(&failing) as Arc<dyn FileStore>).and_then(|engine| act(&engine));
             for mode in [AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, AfterCrash::TearUnsynced(n)] {
-                let engine = open(Arc::new(failing.after_crash(mode)))
-                    .unwrap_or_else(|error| panic!("{fault:?} at {n}, {mode:?}: {error}"));
-                let found = entities(&engine, "People");
-                if imported.is_ok() {
-                    assert_eq!(found, new, "{fault:?} at {n}, {mode:?}: acknowledged");
-                } else {
-                    assert!(found == old || found == new, "{fault:?} at {n}, {mode:?}: neither old nor new");
-                }
-                let report =
-                    block_on(rowkey_storage::check(engine.store().files(), &engine.store().snapshot())).expect("reads");
-                assert_eq!(report.findings, [], "{fault:?} at {n}, {mode:?}");
+                let crash = format!("{fault:?} at {n}, {mode:?}");
+                let engine =
+                    open(Arc::new(failing.after_crash(mode))).unwrap_or_else(|error| panic!("{crash}: {error}"));
+                check(&engine, done.is_ok(), &crash);
             }
         }
     }
@@ -135,19 +149,16 @@ fn a_stop_while_a_view_is_made_leaves_it_with_its_comment_or_not_at_all() {
         assert_eq!(defined(&reopened), wanted);
         assert!(define(&reopened, &text).is_err(), "it is there already");
 
-        for fault in [Fault::Stop, Fault::Tear, Fault::Fail(std::io::ErrorKind::StorageFull)] {
-            for n in 1..=steps {
-                let failing = Arc::new(FaultStore::over(&base, FaultPlan::at(n, fault)));
-                let made = open(Arc::clone(&failing) as Arc<dyn FileStore>).and_then(|engine| define(&engine, &text));
-                for mode in [AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, AfterCrash::TearUnsynced(n)] {
-                    let engine = open(Arc::new(failing.after_crash(mode)))
-                        .unwrap_or_else(|error| panic!("{fault:?} at {n}, {mode:?}: {error}"));
-                    let found = defined(&engine);
-                    assert!(found == wanted || (found.is_none() && made.is_err()), "{fault:?} at {n}, {mode:?}");
-                    assert_eq!(entities(&engine, "People"), people, "{fault:?} at {n}, {mode:?}");
-                }
-            }
-        }
+        each_crash(
+            &base,
+            steps,
+            |engine| define(engine, &text),
+            |engine, made, crash| {
+                let found = defined(engine);
+                assert!(found == wanted || (found.is_none() && !made), "{crash}");
+                assert_eq!(entities(engine, "People"), people, "{crash}");
+            },
+        );
     }
 }
 

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use futures::executor::block_on;
 
+use super::crash::each_crash;
 use super::{Dice, ask, fails, open, rows, run, session};
 use crate::engine::Engine;
 use crate::session::{Result, SqlState};
-use rowkey_model::files::fault::{AfterCrash, Fault, FaultPlan, FaultStore};
+use rowkey_model::files::fault::{AfterCrash, FaultPlan, FaultStore};
 use rowkey_model::files::{FileStore, MemoryStore};
 
 fn engine() -> Engine {
@@ -204,25 +205,17 @@ fn a_stop_at_any_step_of_a_transaction_leaves_all_of_it_or_nothing() {
     assert_eq!(contents(&reopened), new);
     drop(reopened);
 
-    for fault in [Fault::Stop, Fault::Tear, Fault::Fail(std::io::ErrorKind::StorageFull)] {
-        for n in 1..=steps {
-            let failing = Arc::new(FaultStore::over(&base, FaultPlan::at(n, fault)));
-            let done = open(Arc::clone(&failing) as Arc<dyn FileStore>).and_then(|engine| transact(&engine));
-            for mode in [AfterCrash::LoseUnsynced, AfterCrash::KeepUnsynced, AfterCrash::TearUnsynced(n)] {
-                let engine = open(Arc::new(failing.after_crash(mode)))
-                    .unwrap_or_else(|error| panic!("{fault:?} at {n}, {mode:?}: {error}"));
-                let found = contents(&engine);
-                if done.is_ok() {
-                    assert_eq!(found, new, "{fault:?} at {n}, {mode:?}: acknowledged");
-                } else {
-                    assert!(found == old || found == new, "{fault:?} at {n}, {mode:?}: {found:?}");
-                }
-                let report =
-                    block_on(rowkey_storage::check(engine.store().files(), &engine.store().snapshot())).expect("reads");
-                assert_eq!(report.findings, [], "{fault:?} at {n}, {mode:?}");
-            }
+    each_crash(&base, steps, transact, |engine, done, crash| {
+        let found = contents(engine);
+        if done {
+            assert_eq!(found, new, "{crash}: acknowledged");
+        } else {
+            assert!(found == old || found == new, "{crash}: {found:?}");
         }
-    }
+        let report =
+            block_on(rowkey_storage::check(engine.store().files(), &engine.store().snapshot())).expect("reads");
+        assert_eq!(report.findings, [], "{crash}");
+    });
 }
 
 /// Blocks of random definitions and writes, against the same statements alone; and what is read

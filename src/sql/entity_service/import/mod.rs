@@ -121,7 +121,7 @@ impl EntityService {
 
     fn describe(&self, snapshot: &Snapshot, table: &Arc<Table>, report: &mut ImportReport) -> Result<()> {
         report.partitions = table.manifest.partitions();
-        report.stored = block_on(snapshot.table_snapshot(table).live_entities(self.store.files()))?;
+        report.stored = block_on(snapshot.table_snapshot(table).live_rows(self.store.files()))?;
         report.files = table.manifest.files().count() as u64;
         let mut counts: BTreeMap<(&str, EdmType), u64> = BTreeMap::new();
         for summary in table.manifest.files().flat_map(|file| &file.columns) {

@@ -306,7 +306,7 @@ impl Import<'_> {
     ) -> Result<()> {
         let is_stored = snapshot.catalog.tables().any(|stored| stored.id == table.id);
         let stored = match is_stored {
-            true => block_on(snapshot.table_snapshot(table).live_entities(self.service.store.files()))?,
+            true => block_on(snapshot.table_snapshot(table).live_rows(self.service.store.files()))?,
             false => 0,
         };
         report.stored = stored + report.inserted;

@@ -3,89 +3,35 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::catalog::{CatalogProvider, MemoryCatalogProvider};
 use datafusion::common::{DataFusionError, Result};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::{DFParserBuilder, Statement as Parsed};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 
 use super::*;
-use crate::system_catalog::{ActivityRow, CursorRow, FunctionRow, PreparedRow, SessionInfo, SettingRow, SystemCatalog};
+use crate::system_catalog::tests::{TestSession, catalog_of, database_of, texts_of};
+use crate::system_catalog::{SettingRow, SystemCatalog};
 use rowkey_base::clock::{Clock, SystemClock};
-use rowkey_model::AccountName;
 use rowkey_postgres::desugar;
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::FunctionContextExtension;
 use rowkey_postgres::names::{self, Lookup, Name, Relation, Relations};
 use rowkey_postgres::types::SqlState;
-use rowkey_storage::{Edit, Snapshot};
 
 mod catalog_queries;
 mod shapes;
 
 const DATABASE: &str = "devstoreaccount1";
 
-#[derive(Debug)]
-struct TestSession;
-
-impl SessionInfo for TestSession {
-    fn database(&self) -> &str {
-        DATABASE
-    }
-
-    fn databases(&self) -> Vec<String> {
-        vec![DATABASE.to_owned()]
-    }
-
-    fn user(&self) -> &str {
-        "alice"
-    }
-
-    fn backend_pid(&self) -> i32 {
-        42
-    }
-
-    fn started_micros(&self) -> i64 {
-        1_700_000_000_000_000
-    }
-
-    fn now_micros(&self) -> i64 {
-        1_784_073_600_000_000
-    }
-
-    fn settings(&self) -> Vec<SettingRow> {
-        let setting = |name: &str, setting: &str, source: &str| SettingRow {
-            name: name.to_owned(),
-            setting: setting.to_owned(),
-            source: source.to_owned(),
-            boot_val: Some("?".to_owned()),
-            ..SettingRow::default()
-        };
-        vec![setting("max_index_keys", "32", "default"), setting("search_path", "public", "session")]
-    }
-
-    fn prepared_statements(&self) -> Vec<PreparedRow> {
-        Vec::new()
-    }
-
-    fn cursors(&self) -> Vec<CursorRow> {
-        Vec::new()
-    }
-
-    fn activity(&self) -> Vec<ActivityRow> {
-        Vec::new()
-    }
-
-    fn function_names(&self) -> &[(String, crate::system_catalog::FunctionKind)] {
-        static NAMES: std::sync::LazyLock<[(String, crate::system_catalog::FunctionKind); 1]> =
-            std::sync::LazyLock::new(|| [("upper".to_owned(), crate::system_catalog::FunctionKind::Scalar)]);
-        &*NAMES
-    }
-
-    fn functions(&self) -> Vec<FunctionRow> {
-        Vec::new()
-    }
+fn test_session() -> TestSession {
+    let setting = |name: &str, setting: &str, source: &str| SettingRow {
+        name: name.to_owned(),
+        setting: setting.to_owned(),
+        source: source.to_owned(),
+        boot_val: Some("?".to_owned()),
+        ..SettingRow::default()
+    };
+    TestSession(vec![setting("max_index_keys", "32", "default"), setting("search_path", "public", "session")])
 }
 
 #[derive(Debug)]
@@ -139,11 +85,7 @@ const EDITS: &str = r#"[
 ]"#;
 
 fn catalog() -> SystemCatalog {
-    let edits: Vec<Edit> = serde_json::from_str(EDITS).expect("edits");
-    let snapshot = Snapshot::default();
-    let catalog = Arc::new(snapshot.catalog.apply(&edits).expect("a catalog"));
-    let account = AccountName::parse(DATABASE).expect("an account");
-    SystemCatalog::new(snapshot.with_catalog(catalog), account, Arc::new(TestSession))
+    catalog_of(EDITS, test_session())
 }
 
 struct Names(SystemCatalog);
@@ -154,7 +96,7 @@ impl Relations for Names {
     }
 
     fn is_aggregate(&self, function: &str) -> bool {
-        rowkey_postgres::functions::is_aggregate(function)
+        rowkey_postgres::syntax::is_aggregate(function)
     }
 
     fn relation(&self, schema: Option<Name<'_>>, name: Name<'_>) -> Lookup {
@@ -187,11 +129,8 @@ impl Relations for Names {
 
 fn session() -> SessionContext {
     let catalog = catalog();
-    let database = MemoryCatalogProvider::new();
-    for schema in catalog.schema_names() {
-        database.register_schema(&schema, catalog.schema(&schema).expect("a schema")).expect("registered");
-    }
-    let context = CatalogContext { oids: catalog.oids(), session: Arc::new(TestSession), control: Arc::new(Control) };
+    let session = Arc::new(test_session());
+    let context = CatalogContext { oids: catalog.oids(), session, control: Arc::new(Control) };
     let mut config = SessionConfig::new()
         .with_default_catalog_and_schema(DATABASE, "pg_catalog")
         .with_create_default_catalog_and_schema(false)
@@ -203,7 +142,7 @@ fn session() -> SessionContext {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let state = rowkey_postgres::install(state, &clock).expect("installed");
     let context = SessionContext::new_with_state(state);
-    context.register_catalog(DATABASE, Arc::new(database));
+    context.register_catalog(DATABASE, database_of(&catalog));
     context
 }
 
@@ -220,17 +159,7 @@ async fn answer(sql: &str) -> Result<Vec<RecordBatch>> {
 /// The rows of a query as text, values separated by `|`.
 fn try_rows(sql: &str) -> Result<Vec<String>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let options = FormatOptions::default().with_null("NULL");
-    let mut rows = Vec::new();
-    for batch in runtime.block_on(answer(sql))? {
-        let columns: Vec<_> =
-            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("a column")).collect();
-        for row in 0..batch.num_rows() {
-            let values: Vec<_> = columns.iter().map(|column| column.value(row).to_string()).collect();
-            rows.push(values.join("|"));
-        }
-    }
-    Ok(rows)
+    Ok(texts_of(&runtime.block_on(answer(sql))?))
 }
 
 fn rows(sql: &str) -> Vec<String> {

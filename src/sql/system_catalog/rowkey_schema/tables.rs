@@ -47,7 +47,7 @@ pub(super) async fn row(table: &Arc<Table>, source: &Source) -> Result<Row> {
     let masked: u64 = manifest.files().map(|file| file.masked_rows()).sum();
     let files_max = manifest.ranges().iter().map(|range| range.files.len()).max().unwrap_or(0);
     let delta = source.delta(table);
-    let entities = source.snapshot.table_snapshot(table).live_entities(&source.files).await;
+    let entities = source.snapshot.table_snapshot(table).live_rows(&source.files).await;
     let entities = entities.map_err(|error| DataFusionError::External(Box::new(error)))?;
     let comment = source.snapshot.catalog.comment(&source.account, &CommentObject::Table(table.id));
     Ok(vec![

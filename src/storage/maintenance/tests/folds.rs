@@ -137,7 +137,7 @@ fn opening_with_a_large_delta_is_quick() {
     let store = open_with(Arc::new(files), options).expect("opens");
     let took = began.elapsed();
     let snapshot = store.snapshot();
-    let entities = block_on(snapshot.table_snapshot(&table(&snapshot)).live_entities(store.files())).expect("a count");
+    let entities = block_on(snapshot.table_snapshot(&table(&snapshot)).live_rows(store.files())).expect("a count");
     assert_eq!(entities, ENTITIES as u64);
     println!("opened with {ENTITIES} recent writes in {took:?}");
     // Far above what it takes, for slow machines and builds without optimisation.
