@@ -24,6 +24,7 @@ const TABLE: &[(SqlState, &str, Kind)] = &[
     (SqlState::INDETERMINATE_DATATYPE, "42P18", Kind::Statement),
     (SqlState::STATEMENT_TOO_COMPLEX, "54001", Kind::Limit),
     (SqlState::TOO_MANY_COLUMNS, "54011", Kind::Limit),
+    (SqlState::TOO_MANY_ARGUMENTS, "54023", Kind::Limit),
     (SqlState::UNDEFINED_FUNCTION, "42883", Kind::Name),
     (SqlState::UNDEFINED_CURSOR, "34000", Kind::Name),
     (SqlState::UNDEFINED_PREPARED_STATEMENT, "26000", Kind::Name),

@@ -83,13 +83,25 @@ pub(super) fn flatten(name: &mut ObjectName, relations: &dyn Relations) -> Resul
     Ok(folded)
 }
 
+/// PostgreSQL's FUNC_MAX_ARGS.
+const ARGUMENTS_MAX: usize = 100;
+/// What looks like a call of a function, and is an expression of any number.
+const NO_FUNCTIONS: [&str; 5] = ["coalesce", "greatest", "grouping", "least", "row"];
+
 /// # Errors
-/// `WRONG_OBJECT_TYPE` for a window behind what takes none, and for `count()` of nothing.
+/// `TOO_MANY_ARGUMENTS`; `WRONG_OBJECT_TYPE` for a window behind what takes none, and for `count()` of nothing.
 fn check_call(name: &str, function: &Function, has_no_window: bool, span: Span) -> Result<()> {
     let has_arguments = match &function.args {
         FunctionArguments::List(list) => !list.args.is_empty(),
         FunctionArguments::None | FunctionArguments::Subquery(_) => true,
     };
+    if let FunctionArguments::List(list) = &function.args
+        && list.args.len() > ARGUMENTS_MAX
+        && !NO_FUNCTIONS.contains(&name)
+    {
+        let message = format!("cannot pass more than {ARGUMENTS_MAX} arguments to a function");
+        return Err(NameError::new(SqlState::TOO_MANY_ARGUMENTS, message).at_span(span));
+    }
     let is_of_star = |list: &FunctionArgumentList| {
         list.duplicate_treatment == Some(DuplicateTreatment::Distinct)
             && matches!(list.args.as_slice(), [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)])

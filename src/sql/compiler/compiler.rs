@@ -13,6 +13,7 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionConfig;
 use datafusion::sql::sqlparser::ast;
+use tokio::sync::SemaphorePermit;
 
 use super::catalog_session::{CatalogSession, FunctionNames};
 use super::entity_json::entity_json;
@@ -20,6 +21,7 @@ use super::functions::{guid_text, other_property};
 use super::memory::memory_bytes_available;
 use super::parameterized::ParameterizedStatements;
 use super::plan_cache::PlanCache;
+use super::planning_queue::PlanningQueue;
 use super::prepared::{Planned, Prepared};
 use super::read_columns::ReadColumns;
 use super::row_locks;
@@ -105,6 +107,7 @@ pub struct Compiler {
     columns: Arc<ColumnsCache>,
     compute: Arc<ComputeRuntime>,
     row_budget: Arc<RowBudget>,
+    planning_queue: Arc<PlanningQueue>,
     started: DateTime,
     memory_bytes: u64,
 }
@@ -174,6 +177,7 @@ impl Compiler {
             columns: Arc::new(ColumnsCache::new()),
             compute: Arc::new(ComputeRuntime::start()?),
             row_budget: RowBudget::beside(memory_bytes),
+            planning_queue: Arc::new(PlanningQueue::beside(memory_bytes)),
             started,
             memory_bytes,
         })
@@ -212,6 +216,11 @@ impl Compiler {
     }
 
     /// Memory of rows that clients have not taken yet.
+    /// Waits until there is room for the plan of a long text, until the permit is dropped.
+    pub(crate) async fn room_for_plan(&self, text: &str) -> Option<SemaphorePermit<'_>> {
+        self.planning_queue.enter(text).await
+    }
+
     pub(crate) fn row_budget(&self) -> &Arc<RowBudget> {
         &self.row_budget
     }
@@ -302,6 +311,7 @@ impl Compiler {
         query: ast::Statement,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
+        let _room = self.room_for_plan(statement.text()).await;
         let row_locks = RowLocks::of(&query)?;
         let rowless = RowLocks::without_rows(&query);
         let planner = self.planner(context);
@@ -354,6 +364,7 @@ impl Compiler {
         statement: &Arc<Statement>,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
+        let _room = self.room_for_plan(statement.text()).await;
         let written = statement.request.statement()?;
         let context = &self.with_new_properties(context, statement, declared).await?;
         let planner = self.planner(context);

@@ -12,6 +12,10 @@ pub(super) const DEPTH_MAX: usize = 200;
 const CASES_MAX: usize = DEPTH_MAX - 10;
 /// Most operators one behind the other outside parentheses.
 pub(super) const CHAIN_MAX: usize = 2000;
+/// Most INTERSECT and EXCEPT: each is planned as a join with all before it.
+const SET_OPERATIONS_MAX: usize = 100;
+/// Most UNION one behind the other.
+const UNIONS_MAX: usize = 1000;
 /// Most casts and the like on one value, one behind the other: each is a level of its own.
 const POSTFIX_MAX: usize = 100;
 /// Deepest nesting of calls in calls: what it costs to type some of them grows with its cube.
@@ -51,7 +55,7 @@ struct Open {
 /// Refuses what would take the planner too much of either, before anything is parsed.
 pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
     let mut open = vec![Open::default()];
-    let (mut calls, mut copying, mut cases) = (0, 0, 0_usize);
+    let (mut calls, mut copying, mut cases, mut set_operations) = (0, 0, 0_usize, 0);
     let mut before = &Token::EOF;
     for token in tokens.iter().map(|token| &token.token).filter(|token| !matches!(token, Token::Whitespace(_))) {
         let inner = open.len();
@@ -90,7 +94,19 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
             }
             Token::DoubleColon => innermost.postfix += 1,
             Token::Word(word) if word.quote_style.is_none() => match word.keyword {
-                Keyword::AND | Keyword::OR | Keyword::UNION => {
+                Keyword::INTERSECT | Keyword::EXCEPT => {
+                    set_operations += 1;
+                    if set_operations > SET_OPERATIONS_MAX {
+                        let message = format!("more than {SET_OPERATIONS_MAX} INTERSECT and EXCEPT in a statement");
+                        return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+                    }
+                    (innermost.comparisons, innermost.postfix) = (0, 0);
+                }
+                Keyword::UNION => {
+                    innermost.chain += CHAIN_MAX / UNIONS_MAX;
+                    (innermost.comparisons, innermost.postfix) = (0, 0);
+                }
+                Keyword::AND | Keyword::OR => {
                     innermost.chain += 1;
                     (innermost.comparisons, innermost.postfix) = (0, 0);
                 }
@@ -377,6 +393,17 @@ mod tests {
         }
         assert!(parse(&nested("not (", "true", ")", 90)).is_ok());
         assert!(parse("SELECT floor, ceil, position, extract, overlay FROM t").is_ok());
+    }
+
+    #[test]
+    fn set_operations_are_counted() {
+        let chain = |count: usize, between: &str| format!("SELECT {}", vec!["1"; count].join(between));
+        for between in [" INTERSECT SELECT ", " EXCEPT ALL SELECT ", " EXCEPT (SELECT 2) INTERSECT SELECT "] {
+            assert!(refused(&chain(102, between)).contains("more than 100 INTERSECT and EXCEPT"), "{between}");
+        }
+        assert!(parse(&chain(100, " INTERSECT SELECT ")).is_ok());
+        assert!(refused(&chain(1_002, " UNION SELECT ")).contains("in a row"));
+        assert!(parse(&chain(1_000, " UNION SELECT ")).is_ok());
     }
 
     #[test]

@@ -1,0 +1,62 @@
+//! Long statements are planned a few at a time: a plan takes hundreds of times the memory of its
+//! text, and no pool counts it.
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// Texts up to this size wait for nobody.
+const TEXT_BYTES_FREE: usize = 16 << 10;
+/// What the plan of a text takes, for each of its bytes: a thousand CTEs, each over the one before.
+const PLAN_BYTES_EACH: usize = 400;
+const KIBIBYTE: usize = 1024;
+
+/// The memory that plans of long texts take together.
+#[derive(Debug)]
+pub(super) struct PlanningQueue {
+    kibibytes_left: Semaphore,
+    kibibytes: u32,
+}
+
+impl PlanningQueue {
+    /// Of half as much as queries have.
+    pub(super) fn beside(query_bytes: u64) -> Self {
+        let kibibytes =
+            u32::try_from(query_bytes / 2 / KIBIBYTE as u64).unwrap_or(u32::MAX >> 3).clamp(1, u32::MAX >> 3);
+        Self { kibibytes_left: Semaphore::new(kibibytes as usize), kibibytes }
+    }
+
+    /// Waits until there is room for the plan of a text, which is given back on drop. One at a time
+    /// may be as large as all.
+    pub(super) async fn enter(&self, text: &str) -> Option<SemaphorePermit<'_>> {
+        if text.len() <= TEXT_BYTES_FREE {
+            return None;
+        }
+        let wanted = u32::try_from(text.len().saturating_mul(PLAN_BYTES_EACH) / KIBIBYTE).unwrap_or(u32::MAX);
+        // It is never closed.
+        self.kibibytes_left.acquire_many(wanted.min(self.kibibytes)).await.ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Poll;
+
+    use futures::executor::block_on;
+    use futures::{FutureExt, poll};
+
+    use super::*;
+
+    #[test]
+    fn long_texts_wait_for_each_other_and_short_ones_for_nobody() {
+        let queue = PlanningQueue::beside(64 << 20);
+        let (long, longest) = ("x".repeat(60_000), "x".repeat(60_000_000));
+        block_on(async {
+            let first = queue.enter(&long).await;
+            assert!(first.is_some());
+            let mut second = Box::pin(queue.enter(&longest));
+            assert!(matches!(poll!(second.as_mut()), Poll::Pending));
+            assert!(queue.enter("select 1").now_or_never().is_some_and(|permit| permit.is_none()));
+            drop(first);
+            assert!(second.await.is_some());
+        });
+    }
+}
