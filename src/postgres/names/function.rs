@@ -89,7 +89,8 @@ const ARGUMENTS_MAX: usize = 100;
 const NO_FUNCTIONS: [&str; 5] = ["coalesce", "greatest", "grouping", "least", "row"];
 
 /// # Errors
-/// `TOO_MANY_ARGUMENTS`; `WRONG_OBJECT_TYPE` for a window behind what takes none, and for `count()` of nothing.
+/// `TOO_MANY_ARGUMENTS`; `WRONG_OBJECT_TYPE` for a window behind what takes none, and for `count()`
+/// of nothing.
 fn check_call(name: &str, function: &Function, has_no_window: bool, span: Span) -> Result<()> {
     let has_arguments = match &function.args {
         FunctionArguments::List(list) => !list.args.is_empty(),
