@@ -14,7 +14,7 @@ use super::tree::{Expression, Length};
 use crate::carried::Stop;
 
 /// What a pattern becomes takes thousands of times its size.
-const PATTERN_BYTES_MAX: usize = 64 << 10;
+const PATTERN_BYTES_MAX: usize = 128 << 10;
 
 #[derive(Debug)]
 pub(crate) struct Pattern {
