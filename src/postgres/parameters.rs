@@ -225,7 +225,9 @@ fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef
                         }
                     }
                     // Beside a literal the planner takes it for an int8.
-                    Expr::BinaryExpr(BinaryExpr { left, op, right }) if is_comparison(*op) || op.is_numerical_operators() => {
+                    Expr::BinaryExpr(BinaryExpr { left, op, right })
+                        if is_comparison(*op) || op.is_numerical_operators() =>
+                    {
                         for (operand, other) in [(left, right), (right, left)] {
                             if let (Expr::Placeholder(placeholder), Expr::Literal(ScalarValue::Int64(Some(number)), _)) =
                                 (operand.as_ref(), other.as_ref())

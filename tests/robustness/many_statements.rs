@@ -7,32 +7,25 @@ use crate::robustness::server::Server;
 
 const MIBIBYTES_MAX: u64 = 700;
 const SOON: Duration = Duration::from_secs(20);
-const ENDS: &[&str] = &["57014", "53200", "54001"];
 
 #[test]
 fn long_texts_end_and_leave_nothing_behind() {
     let (server, mut client) = Server::with_people();
     assert_eq!(client.ask("set statement_timeout = '1s'").errors, []);
-    for text in [
-        "select 1;".repeat(200_000),
-        "begin;commit;".repeat(100_000),
-        format!("select {}", vec!["1"; 400_000].join("+")),
-        format!("select cardinality(array[{}])", vec!["'x'"; 1_000_000].join(",")),
-        format!("select concat({})", vec!["1"; 1_000_000].join(",")),
-        format!("select 1 from people group by {}", vec!["age"; 1_000_000].join(",")),
-        format!("select {}1", "(".repeat(2_000_000)),
-        format!("select a{}", ".a".repeat(1_000_000)),
-        format!("select 'a' ~ '{}'", "(a|b)*".repeat(200_000)),
-        format!("select count(*) from people where last like '{}b'", "%a".repeat(2_000_000)),
+    for (text, code) in [
+        ("select 1;".repeat(200_000), "53200"),
+        ("begin;commit;".repeat(100_000), "53200"),
+        (format!("select {}", vec!["1"; 400_000].join("+")), "53200"),
+        (format!("select cardinality(array[{}])", vec!["'x'"; 1_000_000].join(",")), "53200"),
+        (format!("select concat({})", vec!["1"; 1_000_000].join(",")), "53200"),
+        (format!("select 1 from people group by {}", vec!["age"; 1_000_000].join(",")), "53200"),
+        (format!("select {}1", "(".repeat(2_000_000)), "53200"),
+        (format!("select a{}", ".a".repeat(1_000_000)), "53200"),
+        (format!("select 'a' ~ '{}'", "(a|b)*".repeat(200_000)), "2201B"),
+        (format!("select count(*) from people where last like '{}b'", "%a".repeat(2_000_000)), ""),
     ] {
-        let shown = &text[..40];
         let answer = client.ask(&text);
-        let code = answer.code();
-        assert!(
-            ENDS.contains(&code) || ["42", "22", ""].iter().any(|class| code.get(..2).unwrap_or("") == *class),
-            "{shown}: {code} {}",
-            answer.text()
-        );
+        assert_eq!(answer.code(), code, "{}: {}", &text[..40], answer.text());
         server.wait_until_quiet(SOON);
         server.assert_well_within(MIBIBYTES_MAX);
     }

@@ -1,7 +1,7 @@
 //! Values of settings, brought to the form that SHOW prints.
 
 use super::definitions::{Definition, Kind};
-use crate::types::{DateStyle, TextStyle, Zone};
+use crate::types::{DateStyle, NAME_BYTES_MAX, TextStyle, Zone};
 use rowkey_base::{Error, Result, SqlState};
 
 /// The canonical form of a value, or PostgreSQL's error.
@@ -77,13 +77,13 @@ pub(super) fn canonical(definition: &Definition, value: &str) -> Result<String> 
     }
 }
 
-/// PostgreSQL's words for yes and no, and what they begin with.
 /// What others are shown: printable ASCII, at most as long as a name.
 fn as_name(value: &str) -> String {
     let shown = |byte| if (b' '..=b'~').contains(&byte) { char::from(byte) } else { '?' };
     value.bytes().take(NAME_BYTES_MAX).map(shown).collect()
 }
 
+/// PostgreSQL's words for yes and no, and what they begin with.
 fn boolean(value: &str) -> Option<bool> {
     let value = value.trim().to_ascii_lowercase();
     let begins = |word: &str, least: usize| value.len() >= least && word.starts_with(&value);
@@ -120,8 +120,6 @@ pub fn bound(limit: f64) -> String {
     if limit == f64::MAX { "1.79769e+308".to_owned() } else { limit.to_string() }
 }
 
-/// PostgreSQL's NAMEDATALEN, without its end.
-const NAME_BYTES_MAX: usize = 63;
 /// The unit of what PostgreSQL counts in pages, and what they are in bytes.
 const PAGES: &str = "8kB";
 const PAGE_BYTES: f64 = 8192.0;

@@ -215,12 +215,12 @@ impl Compiler {
         &self.state.state().runtime_env().memory_pool
     }
 
-    /// Memory of rows that clients have not taken yet.
     /// Waits until there is room for the plan of a long text, until the permit is dropped.
     pub(crate) async fn room_for_plan(&self, text: &str) -> Option<SemaphorePermit<'_>> {
         self.planning_queue.enter(text).await
     }
 
+    /// Memory of rows that clients have not taken yet.
     pub(crate) fn row_budget(&self) -> &Arc<RowBudget> {
         &self.row_budget
     }

@@ -1,13 +1,15 @@
-//! Long statements are planned a few at a time: a plan takes hundreds of times the memory of its
-//! text, and no pool counts it.
+//! Admission control of planning: long statements are planned a few at a time, since a plan takes
+//! hundreds of times the memory of its text, and no pool counts it.
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Texts up to this size wait for nobody.
-const TEXT_BYTES_FREE: usize = 16 << 10;
+/// Texts up to this size are admitted at once.
+const TEXT_BYTES_ADMITTED: usize = 16 << 10;
 /// What the plan of a text takes, for each of its bytes: a thousand CTEs, each over the one before.
-const PLAN_BYTES_EACH: usize = 400;
-const KIBIBYTE: usize = 1024;
+const PLAN_BYTES_EACH: u64 = 400;
+const KIBIBYTE: u64 = 1024;
+/// As many permits as a semaphore has, more or less.
+const KIBIBYTES_MAX: u64 = 1 << 29;
 
 /// The memory that plans of long texts take together.
 #[derive(Debug)]
@@ -19,20 +21,20 @@ pub(super) struct PlanningQueue {
 impl PlanningQueue {
     /// Of half as much as queries have.
     pub(super) fn beside(query_bytes: u64) -> Self {
-        let kibibytes =
-            u32::try_from(query_bytes / 2 / KIBIBYTE as u64).unwrap_or(u32::MAX >> 3).clamp(1, u32::MAX >> 3);
+        let kibibytes = (query_bytes / 2 / KIBIBYTE).clamp(1, KIBIBYTES_MAX) as u32;
         Self { kibibytes_left: Semaphore::new(kibibytes as usize), kibibytes }
     }
 
     /// Waits until there is room for the plan of a text, which is given back on drop. One at a time
     /// may be as large as all.
     pub(super) async fn enter(&self, text: &str) -> Option<SemaphorePermit<'_>> {
-        if text.len() <= TEXT_BYTES_FREE {
+        if text.len() <= TEXT_BYTES_ADMITTED {
             return None;
         }
-        let wanted = u32::try_from(text.len().saturating_mul(PLAN_BYTES_EACH) / KIBIBYTE).unwrap_or(u32::MAX);
+        let wanted = (text.len() as u64).saturating_mul(PLAN_BYTES_EACH) / KIBIBYTE;
+        let wanted = u32::try_from(wanted).map_or(self.kibibytes, |wanted| wanted.min(self.kibibytes));
         // It is never closed.
-        self.kibibytes_left.acquire_many(wanted.min(self.kibibytes)).await.ok()
+        self.kibibytes_left.acquire_many(wanted).await.ok()
     }
 }
 
@@ -46,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_texts_wait_for_each_other_and_short_ones_for_nobody() {
+    fn long_texts_wait_for_each_other_and_short_ones_are_admitted() {
         let queue = PlanningQueue::beside(64 << 20);
         let (long, longest) = ("x".repeat(60_000), "x".repeat(60_000_000));
         block_on(async {

@@ -14,15 +14,16 @@ use crate::compute::ComputeRuntime;
 impl Session {
     /// The statements of a text.
     pub fn parse<'t>(&self, text: &'t str) -> impl Future<Output = Result<Vec<Statement>>> + Send + use<'t> {
-        let (compute, signals) = (Arc::clone(self.compute()), self.registration().signals().of_statement());
-        let memory = self.compiler().memory("statements");
+        let (compiler, signals) = (Arc::clone(self.compiler()), self.registration().signals().of_statement());
         async move {
             if is_parsed_quickly(text) {
                 return parse_all(text);
             }
+            // A consumer of the pool costs more than to parse a short text.
+            let (compute, memory) = (compiler.compute(), compiler.memory("statements"));
             let text = text.to_owned();
             let mut parsing = Parsing { signals: Arc::clone(&signals), memory };
-            let freeing = Arc::clone(&compute);
+            let freeing = Arc::clone(compute);
             let parsed = async move {
                 let statements = parse_within(&text, &mut parsing)?;
                 let freed: Arc<dyn Disposer> = Arc::new(Freed { compute: freeing, _memory: parsing.memory });

@@ -42,6 +42,8 @@ pub(super) fn too_many_readings() -> Error {
 struct Open {
     /// Operators since the last comma.
     chain: usize,
+    /// UNIONs since then.
+    unions: usize,
     /// Comparisons since the last AND, OR and the like: of those PostgreSQL takes one.
     comparisons: usize,
     /// Casts and the like since the last operator.
@@ -103,7 +105,7 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
                     (innermost.comparisons, innermost.postfix) = (0, 0);
                 }
                 Keyword::UNION => {
-                    innermost.chain += CHAIN_MAX / UNIONS_MAX;
+                    innermost.unions += 1;
                     (innermost.comparisons, innermost.postfix) = (0, 0);
                 }
                 Keyword::AND | Keyword::OR => {
@@ -137,8 +139,10 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
             _ => {}
         }
         if let Some(innermost) = open.last() {
-            if innermost.chain.max(innermost.comparisons) > CHAIN_MAX {
-                let message = format!("more than {CHAIN_MAX} operators in a row");
+            let operators = innermost.chain.max(innermost.comparisons);
+            let counts = [(innermost.unions, UNIONS_MAX, "UNIONs"), (operators, CHAIN_MAX, "operators")];
+            if let Some((_, most, what)) = counts.into_iter().find(|(count, most, _)| count > most) {
+                let message = format!("more than {most} {what} in a row");
                 let error = Error::new(SqlState::STATEMENT_TOO_COMPLEX, message);
                 return Err(match shorter(token) {
                     Some(hint) => error.with_hint(hint),
@@ -402,7 +406,7 @@ mod tests {
             assert!(refused(&chain(102, between)).contains("more than 100 INTERSECT and EXCEPT"), "{between}");
         }
         assert!(parse(&chain(100, " INTERSECT SELECT ")).is_ok());
-        assert!(refused(&chain(1_002, " UNION SELECT ")).contains("in a row"));
+        assert!(refused(&chain(1_002, " UNION SELECT ")).contains("more than 1000 UNIONs in a row"));
         assert!(parse(&chain(1_000, " UNION SELECT ")).is_ok());
     }
 

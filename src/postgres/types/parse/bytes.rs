@@ -75,9 +75,12 @@ pub(super) fn parse_uuid(text: &str) -> Result<[u8; 16], Error> {
     if rest.is_empty() { Ok(value) } else { Err(invalid()) }
 }
 
-/// Names have at most 63 bytes; longer ones are cut between characters.
+/// PostgreSQL's NAMEDATALEN, without its end.
+pub(crate) const NAME_BYTES_MAX: usize = 63;
+
+/// Longer names are cut between characters.
 pub(super) fn truncate_name(text: &str) -> String {
-    let mut end = text.len().min(63);
+    let mut end = text.len().min(NAME_BYTES_MAX);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

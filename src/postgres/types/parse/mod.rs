@@ -13,6 +13,7 @@ mod tokens;
 
 pub(crate) use abbreviations::offset_of_abbreviation;
 pub use binary::parse_binary;
+pub(crate) use bytes::NAME_BYTES_MAX;
 pub use interval::{IntervalFields, parse_interval_of};
 
 use super::json::{Json, normalized};
