@@ -90,7 +90,7 @@ const WORST: [(&str, usize, Text); 19] = [
         let keys = each(members, ", ", |at| format!("n + {at}"));
         format!("select count(*) over (partition by {keys}) as x from chains")
     }),
-    ("windows", 300, |members| {
+    ("windows", 250, |members| {
         format!("select {} from chains", each(members, ", ", |at| format!("sum(n) over (order by n + {at}) as c{at}")))
     }),
     ("ORDER BY", 1200, |members| {

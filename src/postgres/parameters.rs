@@ -25,7 +25,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use crate::ctes::gathered;
 use crate::functions::{
-    GENERATE_SERIES, common_field, is_equals_any, is_of_one_type, typed_constant, without_wrapping,
+    GENERATE_SERIES, common_field, is_equals_any, is_of_one_type, like_value, typed_constant, without_wrapping,
 };
 use crate::types::{
     POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
@@ -482,6 +482,7 @@ fn bind(
                 let value = value_of_placeholder(&placeholder.id, values)?;
                 Ok(Transformed::yes(if is_limit { Expr::Literal(value, None) } else { typed_constant(value) }))
             }
+            Expr::Like(like) => Ok(like_value(like)),
             expr => Ok(Transformed::no(expr)),
         })?;
         Ok(if is_values { bound } else { bound.update_data(|expr| name.restore(expr)) })

@@ -21,7 +21,9 @@ const EXPRESSIONS_MAX: usize = 150_000;
 /// Most keys of a sort, and groups and aggregates of a query.
 const WIDTH_MAX: usize = 1_200;
 /// Most windows that differ in their keys: each is a node of the plan over all those before.
-const WINDOWS_MAX: usize = 300;
+const WINDOWS_MAX: usize = 250;
+/// Most WITH queries: each may be over the one before it.
+const WITH_QUERIES_MAX: usize = 1_200;
 /// Most subqueries in the expressions of a query that become joins: each is a join over those
 /// before, whose conditions and columns it goes through.
 const JOINED_SUBQUERIES_MAX: usize = 100;
@@ -141,8 +143,8 @@ fn joined_subqueries(node: &LogicalPlan) -> PlanResult<usize> {
 /// than a statement may.
 ///
 /// # Errors
-/// `STATEMENT_TOO_COMPLEX` for more than 150,000 values, operators and rows of VALUES, or more than
-/// 300 windows with different keys.
+/// `STATEMENT_TOO_COMPLEX` for more than 150,000 values, operators and rows of VALUES, 250 windows
+/// with different keys, or 1,200 WITH queries.
 pub fn refuse_many_expressions(query: &ast::Statement) -> Result<()> {
     let mut expressions = Expressions::default();
     match visit(query, &mut expressions) {
@@ -150,6 +152,9 @@ pub fn refuse_many_expressions(query: &ast::Statement) -> Result<()> {
         ControlFlow::Break(()) => {
             let (message, hint) = if expressions.windows.len() > WINDOWS_MAX {
                 (format!("a query has more than {WINDOWS_MAX} different windows"), "make several queries of it")
+            } else if expressions.with_queries > WITH_QUERIES_MAX {
+                let hint = "keep the rows of some in a table";
+                (format!("a query has more than {WITH_QUERIES_MAX} WITH queries"), hint)
             } else {
                 let hint = "a parameter with an array has any number of values: x = ANY ($1), or FROM unnest($1)";
                 (format!("a query has more than {EXPRESSIONS_MAX} values and operators"), hint)
@@ -165,6 +170,7 @@ struct Expressions {
     count: usize,
     /// As they are written.
     windows: HashSet<String>,
+    with_queries: usize,
 }
 
 impl Expressions {
@@ -178,6 +184,10 @@ impl Visitor for Expressions {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        self.with_queries += query.with.as_ref().map_or(0, |with| with.cte_tables.len());
+        if self.with_queries > WITH_QUERIES_MAX {
+            return ControlFlow::Break(());
+        }
         let mut bodies = vec![query.body.as_ref()];
         while let Some(body) = bodies.pop() {
             match body {
@@ -237,5 +247,15 @@ mod tests {
         assert!(!windows(WINDOWS_MAX, |at| format!("n + {at}")));
         assert!(windows(WINDOWS_MAX + 1, |at| format!("n + {at}")));
         assert!(!windows(WINDOWS_MAX + 1, |_| "n".to_owned()));
+    }
+
+    #[test]
+    fn with_queries_are_counted() {
+        let with = |number: usize| {
+            let queries: Vec<String> = (0..number).map(|at| format!("c{at} as (select {at})")).collect();
+            is_refused(&format!("with {} select * from c0", queries.join(", ")))
+        };
+        assert!(!with(WITH_QUERIES_MAX));
+        assert!(with(WITH_QUERIES_MAX + 1));
     }
 }

@@ -12,6 +12,7 @@ const SOON: Duration = Duration::from_secs(20);
 fn long_texts_end_and_leave_nothing_behind() {
     let (server, mut client) = Server::with_people();
     assert_eq!(client.ask("set statement_timeout = '1s'").errors, []);
+    assert_eq!(client.ask("prepare alike(text) as select count(*) from people where last like $1").errors, []);
     for (text, code) in [
         ("select 1;".repeat(200_000), "53200"),
         ("begin;commit;".repeat(100_000), "53200"),
@@ -21,8 +22,11 @@ fn long_texts_end_and_leave_nothing_behind() {
         (format!("select 1 from people group by {}", vec!["age"; 1_000_000].join(",")), "53200"),
         (format!("select {}1", "(".repeat(2_000_000)), "53200"),
         (format!("select a{}", ".a".repeat(1_000_000)), "53200"),
-        (format!("select 'a' ~ '{}'", "(a|b)*".repeat(200_000)), "2201B"),
-        (format!("select count(*) from people where last like '{}b'", "%a".repeat(2_000_000)), ""),
+        (format!("select 'a' ~ '{}'", "(a|b)*".repeat(30_000)), "2201B"),
+        (format!("select count(*) from people where last like '{}b'", "%a".repeat(20_000)), ""),
+        (format!("execute alike('{}b')", "%a".repeat(20_000)), ""),
+        ("select repeat('a', 1000000) like '%' || repeat('a', 500000) || 'b'".to_owned(), "57014"),
+        ("select repeat('a', 1000000) like any (array['%' || repeat('a', 500000) || 'b'])".to_owned(), "57014"),
     ] {
         let answer = client.ask(&text);
         assert_eq!(answer.code(), code, "{}: {}", &text[..40], answer.text());
@@ -42,5 +46,22 @@ fn many_statements_are_read_as_fast_as_they_are_long() {
     // What a client is shown as is a name.
     assert_eq!(client.ask(&format!("set application_name = '{}'", "x".repeat(30_000_000))).errors, []);
     assert_eq!(client.value("show application_name").len(), 63);
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+#[test]
+fn prepared_statements_take_memory_until_they_are_deallocated() {
+    let (server, mut client) = Server::with_people();
+    let items = vec!["'0123456789'"; 30_000].join(",");
+    let refused = (0..200).find(|at| {
+        let answer = client.ask(&format!("prepare s{at} as select rowkey from people where last in ({items})"));
+        let code = answer.code();
+        assert!(code.is_empty() || code == "53200", "{}", answer.text());
+        !code.is_empty()
+    });
+    assert!(refused.is_some_and(|at| at > 2), "{refused:?}");
+    assert_eq!(client.ask("deallocate all").errors, []);
+    server.wait_until_quiet(SOON);
+    assert_eq!(client.ask(&format!("prepare s as select rowkey from people where last in ({items})")).errors, []);
     server.assert_well_within(MIBIBYTES_MAX);
 }

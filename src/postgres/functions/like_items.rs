@@ -3,30 +3,31 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, UInt64Array};
-use arrow::compute::kernels::comparison::{ilike, like, nilike, nlike};
-use arrow::compute::take;
+use arrow::compute::{not, take};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::cast::cast_array;
 use super::kind::Kind;
+use super::like_texts::match_each;
 use super::regular_expressions;
 use super::scalar::{Arguments, Call, Function, immutable};
+use crate::carried::Stop;
 
 const fn function(name: &'static str, run: fn(&Call) -> Result<ArrayRef>) -> Function {
     immutable(name, 2..=2, returns, run)
 }
 
 pub(super) static FUNCTIONS: [Function; 16] = [
-    function("like_any", |call| compared(call, like_texts, true)),
-    function("like_all", |call| compared(call, like_texts, false)),
-    function("nlike_any", |call| compared(call, nlike_texts, true)),
-    function("nlike_all", |call| compared(call, nlike_texts, false)),
-    function("ilike_any", |call| compared(call, ilike_texts, true)),
-    function("ilike_all", |call| compared(call, ilike_texts, false)),
-    function("nilike_any", |call| compared(call, nilike_texts, true)),
-    function("nilike_all", |call| compared(call, nilike_texts, false)),
+    function("like_any", |call| compared(call, like, true)),
+    function("like_all", |call| compared(call, like, false)),
+    function("nlike_any", |call| compared(call, nlike, true)),
+    function("nlike_all", |call| compared(call, nlike, false)),
+    function("ilike_any", |call| compared(call, ilike, true)),
+    function("ilike_all", |call| compared(call, ilike, false)),
+    function("nilike_any", |call| compared(call, nilike, true)),
+    function("nilike_all", |call| compared(call, nilike, false)),
     function("textregexeq_any", |call| compared(call, matches, true)),
     function("textregexeq_all", |call| compared(call, matches, false)),
     function("textregexne_any", |call| compared(call, matches_not, true)),
@@ -39,20 +40,20 @@ pub(super) static FUNCTIONS: [Function; 16] = [
 
 type Compare = fn(&Call, &ArrayRef, &ArrayRef) -> Result<BooleanArray>;
 
-fn like_texts(_: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
-    Ok(like(texts, patterns)?)
+fn like(call: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    match_each(texts.as_string_view(), patterns.as_string_view(), false, &Stop::of(call.options))
 }
 
-fn nlike_texts(_: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
-    Ok(nlike(texts, patterns)?)
+fn ilike(call: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    match_each(texts.as_string_view(), patterns.as_string_view(), true, &Stop::of(call.options))
 }
 
-fn ilike_texts(_: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
-    Ok(ilike(texts, patterns)?)
+fn nlike(call: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    Ok(not(&like(call, texts, patterns)?)?)
 }
 
-fn nilike_texts(_: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
-    Ok(nilike(texts, patterns)?)
+fn nilike(call: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {
+    Ok(not(&ilike(call, texts, patterns)?)?)
 }
 
 fn matches(call: &Call, texts: &ArrayRef, patterns: &ArrayRef) -> Result<BooleanArray> {

@@ -1,40 +1,52 @@
 //! `LIKE` and `ILIKE` with a pattern of each row: matched as they stand, since a regular expression
 //! of each would cost more to make than to match.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::array::{ArrayRef, BooleanArray, StringViewArray};
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
+use datafusion::common::tree_node::Transformed;
 use datafusion::logical_expr::expr::{Like, ScalarFunction};
 use datafusion::logical_expr::{Expr, not};
 
 use super::error::{SqlState, fail};
 use super::kind::Kind;
-use super::scalar::{Arguments, Call, Function, Scalar, immutable};
+use super::scalar::{Arguments, Call, Function, ILIKE, LIKE, Scalar, immutable};
 use crate::carried::Stop;
 
-/// Rows between two questions whether the statement is to stop.
-const ROWS_UNASKED: usize = 64;
+/// Characters between two questions whether the statement is to stop.
+const CHARS_UNASKED: usize = 1 << 14;
 
-static LIKE: Function = immutable("textlike", 2..=2, returns, |call| matched(call, false));
-static ILIKE: Function = immutable("texticlike", 2..=2, returns, |call| matched(call, true));
+static TEXT_LIKE: Function = immutable(LIKE, 2..=2, returns, |call| matched(call, false));
+static TEXT_ILIKE: Function = immutable(ILIKE, 2..=2, returns, |call| matched(call, true));
 
 /// Longer patterns would become regular expressions that take minutes to make.
 const CONSTANT_BYTES_MAX: usize = 8192;
 
 /// A condition whose pattern is no constant as a call; others are found in keys and statistics.
 pub(super) fn of_rows(like: Like, kind: impl Fn(&Expr) -> Option<Kind>) -> Expr {
-    let is_constant = match &*like.pattern {
-        Expr::Literal(pattern, _) => pattern.try_as_str().flatten().is_none_or(|text| text.len() <= CONSTANT_BYTES_MAX),
-        Expr::Placeholder(_) => true,
-        _ => false,
-    };
+    let is_constant = matches!(&*like.pattern, Expr::Literal(..) | Expr::Placeholder(_)) && !is_long(&like.pattern);
     let is_text = |expr| kind(expr) == Some(Kind::Text);
-    if is_constant || like.escape_char.is_some() || !is_text(&like.expr) || !is_text(&like.pattern) {
+    if is_constant || !is_text(&like.expr) || !is_text(&like.pattern) { Expr::Like(like) } else { call(like) }
+}
+
+/// A condition of texts as a call, if its pattern, which was a parameter, is long.
+pub(crate) fn of_value(like: Like) -> Transformed<Expr> {
+    if is_long(&like.pattern) { Transformed::yes(call(like)) } else { Transformed::no(Expr::Like(like)) }
+}
+
+fn is_long(pattern: &Expr) -> bool {
+    let Expr::Literal(pattern, _) = pattern else { return false };
+    pattern.try_as_str().flatten().is_some_and(|text| text.len() > CONSTANT_BYTES_MAX)
+}
+
+fn call(like: Like) -> Expr {
+    if like.escape_char.is_some() {
         return Expr::Like(like);
     }
-    let function = if like.case_insensitive { &ILIKE } else { &LIKE };
+    let function = if like.case_insensitive { &TEXT_ILIKE } else { &TEXT_LIKE };
     let call = ScalarFunction::new_udf(Scalar::udf(function), vec![*like.expr, *like.pattern]);
     if like.negated { not(Expr::ScalarFunction(call)) } else { Expr::ScalarFunction(call) }
 }
@@ -44,19 +56,29 @@ fn returns(_: &Arguments) -> Result<DataType> {
 }
 
 fn matched(call: &Call, in_any_case: bool) -> Result<ArrayRef> {
-    let (texts, patterns) = (call.text(0)?, call.text(1)?);
-    let stop = Stop::of(call.options);
-    let matches: BooleanArray = call.each([texts.nulls(), patterns.nulls()], |row| {
-        if row % ROWS_UNASKED == 0 {
-            stop.check()?;
-        }
-        let (text, pattern) = (texts.value(row), patterns.value(row));
-        match in_any_case {
-            true => is_match(&text.to_lowercase(), &pattern.to_lowercase()),
-            false => is_match(text, pattern),
-        }
-    })?;
-    Ok(Arc::new(matches))
+    Ok(Arc::new(match_each(&call.text(0)?, &call.text(1)?, in_any_case, &Stop::of(call.options))?))
+}
+
+/// Whether each text matches the pattern beside it, or the only one.
+pub(super) fn match_each(
+    texts: &StringViewArray,
+    patterns: &StringViewArray,
+    in_any_case: bool,
+    stop: &Stop,
+) -> Result<BooleanArray> {
+    let mut unasked = CHARS_UNASKED;
+    let cased = |pattern| if in_any_case { Cow::Owned(str::to_lowercase(pattern)) } else { Cow::Borrowed(pattern) };
+    let mut last: Option<(&str, Cow<'_, str>)> = None;
+    let rows = texts.iter().zip(patterns.iter().cycle());
+    rows.map(|row| {
+        let (Some(text), Some(pattern)) = row else { return Ok(None) };
+        let (_, pattern) = match &mut last {
+            Some(last) if std::ptr::eq(last.0, pattern) => last,
+            last => last.insert((pattern, cased(pattern))),
+        };
+        is_match(&cased(text), pattern, &mut unasked, stop).map(Some)
+    })
+    .collect()
 }
 
 /// What a pattern asks for next.
@@ -85,9 +107,16 @@ fn part(pattern: &str) -> Result<Option<(Part, usize)>> {
 }
 
 /// Where the text differs, the last `%` takes one character more: those before it need not change.
-fn is_match(mut text: &str, mut pattern: &str) -> Result<bool> {
+/// In the worst case every character of the text is compared with every one of the pattern, so that
+/// one row may take long.
+fn is_match(mut text: &str, mut pattern: &str, unasked: &mut usize, stop: &Stop) -> Result<bool> {
     let mut last_any: Option<(&str, &str)> = None;
     loop {
+        *unasked -= 1;
+        if *unasked == 0 {
+            stop.check()?;
+            *unasked = CHARS_UNASKED;
+        }
         let taken = match part(pattern)? {
             Some((Part::Any, length)) => {
                 pattern = &pattern[length..];
@@ -123,6 +152,10 @@ fn is_match(mut text: &str, mut pattern: &str) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is_match(text: &str, pattern: &str) -> Result<bool> {
+        super::is_match(text, pattern, &mut 1, &Stop::default())
+    }
 
     #[test]
     fn patterns_match_whole_texts() {

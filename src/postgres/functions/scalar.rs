@@ -34,6 +34,9 @@ pub(super) const NULLIF_OPERAND: &str = "nullif_operand";
 
 /// What `x = ANY (array)` becomes, a call with the array and x.
 pub(super) const EQUALS_ANY: &str = "(= any)";
+/// Those of `LIKE` and `ILIKE` with a pattern of each row, or one that is long.
+pub(super) const LIKE: &str = "textlike";
+pub(super) const ILIKE: &str = "texticlike";
 
 /// What `ARRAY[...]` becomes: DataFusion's name for it.
 pub(super) const MAKE_ARRAY: &str = "make_array";
@@ -453,7 +456,7 @@ const LONG_BYTES_MIN: usize = 1 << 16;
 
 /// Whether a constant argument is given once, not in each row.
 fn takes_once(function: &Function, place: usize) -> bool {
-    function.name == EQUALS_ANY && place == 0
+    (function.name == EQUALS_ANY && place == 0) || ([LIKE, ILIKE].contains(&function.name) && place == 1)
 }
 
 /// What constants that are arrays or long texts take in each row, in bytes: so much is worked on.

@@ -21,6 +21,7 @@ use super::functions::{guid_text, other_property};
 use super::memory::memory_bytes_available;
 use super::parameterized::ParameterizedStatements;
 use super::plan_cache::PlanCache;
+use super::plan_memory::PlanMemory;
 use super::planning_queue::PlanningQueue;
 use super::prepared::{Planned, Prepared};
 use super::read_columns::ReadColumns;
@@ -333,7 +334,8 @@ impl Compiler {
         let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
         let is_large = statement.text().len() > PLANS_DROPPED_HERE_BYTES_MAX;
         let disposer = is_large.then(|| Arc::clone(&self.compute));
-        let plan = Arc::new(Planned { plan, by_key, row_locks, catalog, read, planning, lasts, disposer });
+        let memory = PlanMemory::reserve(&plan, self.memory_pool())?;
+        let plan = Arc::new(Planned { plan, by_key, row_locks, catalog, read, planning, lasts, memory, disposer });
         Ok(Prepared {
             statement: Arc::clone(statement),
             parameters: planned.parameters,
@@ -376,7 +378,17 @@ impl Compiler {
             let (catalog, planning) = (Arc::downgrade(&context.snapshot.catalog), context.planning());
             let plan = LogicalPlan::default();
             let by_key = Some(by_key);
-            Planned { plan, by_key, row_locks: None, catalog, read: None, planning, lasts: false, disposer: None }
+            Planned {
+                plan,
+                by_key,
+                row_locks: None,
+                catalog,
+                read: None,
+                planning,
+                lasts: false,
+                memory: PlanMemory::default(),
+                disposer: None,
+            }
         });
         Ok(Prepared {
             statement: Arc::clone(statement),

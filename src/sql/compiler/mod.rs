@@ -8,6 +8,7 @@ mod functions;
 mod memory;
 mod parameterized;
 mod plan_cache;
+mod plan_memory;
 mod planning_queue;
 mod prepared;
 mod read_columns;

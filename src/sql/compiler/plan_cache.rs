@@ -3,8 +3,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr, LogicalPlan};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -23,9 +21,6 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 const STATEMENT_BYTES: u64 = 16 << 10;
 const TEXT_BYTES_EACH: u64 = 4;
 const COLUMN_BYTES: u64 = 512;
-const NODE_BYTES: u64 = 2 << 10;
-const EXPRESSION_BYTES: u64 = 640;
-const LITERAL_BYTES: u64 = 120;
 
 /// Statements with their plans: of the newest catalog, or of an older one, in which what they read
 /// may still be as it is now. They keep no files from being removed.
@@ -96,9 +91,7 @@ impl PlanCache {
         if is_query && plan.lasts && text.len() <= TEXT_BYTES_MAX && self.has_newest(plan) {
             let columns = prepared.columns.as_ref().map_or(0, |columns| columns.len());
             let beside = STATEMENT_BYTES + TEXT_BYTES_EACH * text.len() as u64 + COLUMN_BYTES * columns as u64;
-            // Of what cannot be walked there is no telling.
-            let Ok(bytes) = plan_bytes(&plan.plan) else { return };
-            let kept = Kept { prepared: Arc::clone(prepared), bytes: beside + bytes };
+            let kept = Kept { prepared: Arc::clone(prepared), bytes: beside + plan.memory.bytes };
             self.plans.insert(key(text, types, &plan.planning), kept);
         }
     }
@@ -130,44 +123,4 @@ impl PlanCache {
 fn key(text: &str, types: &[Option<&'static PostgresType>], planning: &PlanningSettings) -> Key {
     let types = types.iter().map(|ty| ty.map(|ty| ty.oid)).collect();
     Key { text: text.into(), types, planning: planning.clone() }
-}
-
-/// The bytes of a plan, with the trees that it was made of: a short text may stand for many
-/// expressions, and for large constants.
-fn plan_bytes(plan: &LogicalPlan) -> datafusion::common::Result<u64> {
-    let mut bytes = 0;
-    plan.apply_with_subqueries(|node| {
-        bytes += NODE_BYTES;
-        node.apply_expressions(|expr| {
-            expr.apply(|expr| {
-                bytes += match expr {
-                    Expr::Literal(value, _) => LITERAL_BYTES + value.size() as u64,
-                    _ => EXPRESSION_BYTES,
-                };
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
-    })?;
-    Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use datafusion::logical_expr::{LogicalPlanBuilder, col, lit};
-
-    use super::*;
-
-    #[test]
-    fn plans_weigh_what_their_expressions_and_constants_do() {
-        let rows = || LogicalPlanBuilder::values(vec![vec![lit(1_i64)]]).expect("a row");
-        let bytes = |expr: Expr| {
-            let plan = rows().project([expr.alias("sum")]).and_then(LogicalPlanBuilder::build).expect("a plan");
-            plan_bytes(&plan).expect("walked")
-        };
-        let sum = |terms: usize| (1..terms).fold(col("column1"), |sum, _| sum + col("column1"));
-        let (one, hundred) = (bytes(sum(1)), bytes(sum(100)));
-        assert_eq!(hundred - one, 2 * 99 * EXPRESSION_BYTES);
-        assert!(bytes(lit("x".repeat(60_000))) > one + 59_000);
-        assert!(one > 2 * NODE_BYTES && one < STATEMENT_BYTES);
-    }
 }

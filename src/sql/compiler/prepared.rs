@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 
 use datafusion::logical_expr::LogicalPlan;
 
+use super::plan_memory::PlanMemory;
 use super::read_columns::ReadColumns;
 use crate::by_key::{KeyRead, KeyStatement, KeyWrite};
 use crate::compute::ComputeRuntime;
@@ -82,6 +83,7 @@ pub(crate) struct Planned {
     /// Whether the plan can run again. False where it holds something of the session that made it:
     /// the rows of the catalog are those that it sees.
     pub lasts: bool,
+    pub(super) memory: PlanMemory,
     /// Drops the plan, where that takes long.
     pub disposer: Option<Arc<ComputeRuntime>>,
 }
@@ -89,7 +91,7 @@ pub(crate) struct Planned {
 impl Drop for Planned {
     fn drop(&mut self) {
         if let Some(disposer) = self.disposer.take() {
-            disposer.drop_apart(std::mem::take(&mut self.plan));
+            disposer.drop_apart((std::mem::take(&mut self.plan), std::mem::take(&mut self.memory)));
         }
     }
 }

@@ -239,10 +239,11 @@ impl Decorrelator<'_> {
         let rows = std::mem::replace(joined, empty());
         let answered = answers.schema().columns().into_iter().filter(|column| !inner.contains(column));
         let columns: Vec<_> = rows.schema().columns().into_iter().chain(answered).map(Expr::Column).collect();
-        *joined = LogicalPlanBuilder::from(rows)
+        let rows = LogicalPlanBuilder::from(rows)
             .join_detailed(answers, JoinType::Left, (outer, inner), None, NullEquality::NullEqualsNull)?
-            .project(columns)?
             .build()?;
+        // The builder would look through all of the plan for each column.
+        *joined = LogicalPlan::Projection(Projection::try_new(columns, Arc::new(rows))?);
         Ok(())
     }
 

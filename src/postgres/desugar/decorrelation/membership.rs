@@ -7,7 +7,7 @@ use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::logical_expr::expr::{InSubquery, SetComparison, SetQuantifier};
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{
-    AggregateUDF, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, lit, when,
+    AggregateUDF, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Projection, binary_expr, lit, when,
 };
 
 use super::decorrelator::{Answers, Decorrelator, empty};
@@ -107,7 +107,7 @@ impl Decorrelator<'_> {
         let columns = joined.schema().columns().into_iter().map(Expr::Column);
         let exprs: Vec<_> = columns.chain([expr.clone().alias(&name.name)]).collect();
         let rows = std::mem::replace(joined, empty());
-        *joined = LogicalPlanBuilder::from(rows).project(exprs)?.build()?;
+        *joined = LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(rows))?);
         Ok(name)
     }
 

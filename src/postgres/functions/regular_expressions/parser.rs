@@ -13,6 +13,8 @@ use super::refusal::{
 };
 use super::tree::{Alternatives, Atom, Constraint, Expression, Item, Length, Quantifier};
 
+/// What a pattern becomes takes thousands of times its size.
+const PATTERN_BYTES_MAX: usize = 128 << 10;
 /// How deep groups may lie in each other.
 const DEPTH_MAX: usize = 100;
 /// The largest number in braces.
@@ -24,6 +26,9 @@ const REPETITIONS_MAX: u32 = 255;
 /// `INVALID_REGULAR_EXPRESSION` in PostgreSQL's words; `FEATURE_NOT_SUPPORTED` for back references
 /// and look-around.
 pub(super) fn parse(pattern: &str, options: Options) -> Result<Expression> {
+    if pattern.len() > PATTERN_BYTES_MAX {
+        return invalid(TOO_COMPLEX);
+    }
     let mut parser = Parser { reader: Reader::of(pattern), options, groups: 0, of_words: false };
     if !parser.options.literal {
         parser.beginning()?;

@@ -8,13 +8,9 @@ use super::division::{Division, Span};
 use super::options::Options;
 use super::parser::parse;
 use super::plan;
-use super::refusal::{TOO_COMPLEX, invalid};
 use super::search::Search;
 use super::tree::{Expression, Length};
 use crate::carried::Stop;
-
-/// What a pattern becomes takes thousands of times its size.
-const PATTERN_BYTES_MAX: usize = 128 << 10;
 
 #[derive(Debug)]
 pub(crate) struct Pattern {
@@ -29,9 +25,6 @@ impl Pattern {
     /// # Errors
     /// See [`parse`].
     pub(super) fn compile(pattern: &str, options: Options) -> Result<Self> {
-        if pattern.len() > PATTERN_BYTES_MAX {
-            return invalid(TOO_COMPLEX);
-        }
         let expression = parse(pattern, options)?;
         let shortest = plan::alternatives(&expression.alternatives)?.nature.prefers_shortest();
         let prefers = if shortest { Length::Shortest } else { Length::Longest };
