@@ -23,21 +23,29 @@ use crate::functions::{ValueBudget, counts_values, shown_bytes};
 /// Evaluates as the call that it replaces.
 #[derive(Debug)]
 struct LargeArgumentsExpr {
-    /// The arguments that may be large.
-    large: Vec<Arc<dyn PhysicalExpr>>,
-    /// The value of each that has no columns and is not volatile, once it is known. Others may be a
-    /// scalar for one batch, as a CASE is whose rows all take one branch, and another for the next.
-    constants: Vec<Option<OnceLock<ArrayRef>>>,
-    /// The call, in which they are columns behind those of the input.
+    /// All but literals: what looks for the columns of an expression, as CASE does for its branches,
+    /// finds them here.
+    arguments: Vec<Arc<dyn PhysicalExpr>>,
+    kinds: Vec<Argument>,
+    /// The call, over a batch of those arguments.
     call: Arc<dyn PhysicalExpr>,
     budget: ValueBudget,
 }
 
-/// The same expression over an input with so many columns, whose calls count their arguments where
-/// several may be large, or where one may be and the function does not count.
+#[derive(Debug)]
+enum Argument {
+    Small,
+    /// Counted before the next one is evaluated.
+    Large,
+    /// The same without columns, not volatile, once it is known. Others may be a scalar for one
+    /// batch, as a CASE is whose rows all take one branch, and another for the next.
+    LargeConstant(OnceLock<ArrayRef>),
+}
+
+/// The same expression, whose calls count their arguments where several may be large, or where one
+/// may be and the function does not count.
 pub(super) fn with_counted_arguments(
     expr: Arc<dyn PhysicalExpr>,
-    columns: usize,
     budget: ValueBudget,
 ) -> Result<Arc<dyn PhysicalExpr>> {
     let counted = expr.transform_up(|expr| {
@@ -46,31 +54,39 @@ pub(super) fn with_counted_arguments(
         if call.fun().short_circuits() {
             return Ok(Transformed::no(expr));
         }
-        let (mut large, mut args) = (Vec::new(), Vec::with_capacity(call.args().len()));
-        for arg in call.args() {
-            if arg.is::<Literal>() || !Growth::of_expr(arg)?.is_large() {
+        let is_large = |arg: &Arc<dyn PhysicalExpr>| Ok(!arg.is::<Literal>() && Growth::of_expr(arg)?.is_large());
+        let large = call.args().iter().map(is_large).collect::<Result<Vec<_>>>()?;
+        let large_count = large.iter().filter(|is_large| **is_large).count();
+        if large_count == 0 || large_count == 1 && counts_values(call.fun()) {
+            return Ok(Transformed::no(expr));
+        }
+        let (mut arguments, mut kinds, mut args) = (Vec::new(), Vec::new(), Vec::with_capacity(large.len()));
+        for (arg, is_large) in call.args().iter().zip(large) {
+            if arg.is::<Literal>() {
                 args.push(Arc::clone(arg));
                 continue;
             }
-            args.push(Arc::new(Column::new("argument", columns + large.len())));
-            large.push(Arc::clone(arg));
-        }
-        if large.is_empty() || large.len() == 1 && counts_values(call.fun()) {
-            return Ok(Transformed::no(expr));
+            args.push(Arc::new(Column::new("argument", arguments.len())));
+            arguments.push(Arc::clone(arg));
+            kinds.push(Argument::of(arg, is_large));
         }
         let call = expr.with_new_children(args)?;
-        Ok(Transformed::yes(Arc::new(LargeArgumentsExpr::new(large, call, budget)) as _))
+        Ok(Transformed::yes(Arc::new(LargeArgumentsExpr { arguments, kinds, call, budget }) as _))
     });
     counted.data()
 }
 
-impl LargeArgumentsExpr {
-    fn new(large: Vec<Arc<dyn PhysicalExpr>>, call: Arc<dyn PhysicalExpr>, budget: ValueBudget) -> Self {
-        let is_constant = |expr: &_| collect_columns(expr).is_empty() && !is_volatile(expr);
-        let constants = large.iter().map(|expr| is_constant(expr).then(OnceLock::new)).collect();
-        Self { large, constants, call, budget }
+impl Argument {
+    fn of(arg: &Arc<dyn PhysicalExpr>, is_large: bool) -> Self {
+        match is_large {
+            false => Self::Small,
+            true if collect_columns(arg).is_empty() && !is_volatile(arg) => Self::LargeConstant(OnceLock::new()),
+            true => Self::Large,
+        }
     }
+}
 
+impl LargeArgumentsExpr {
     /// A value in so many rows, which show it together if it is a text.
     fn repeated(&self, value: &ArrayRef, rows: usize, bytes: usize) -> Result<ArrayRef> {
         let repeated_bytes = value.get_array_memory_size().saturating_mul(rows);
@@ -78,15 +94,18 @@ impl LargeArgumentsExpr {
         Ok(take(value, &UInt32Array::from(vec![0; rows]), None)?)
     }
 
-    /// The batch with the large arguments behind its columns.
-    fn with_arguments(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+    /// The arguments for each row of a batch.
+    fn argument_batch(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
-        let mut fields: Vec<FieldRef> = batch.schema_ref().fields().iter().cloned().collect();
-        let (mut columns, mut bytes) = (batch.columns().to_vec(), 0_usize);
-        for (large, constant) in self.large.iter().zip(&self.constants) {
-            let values = match constant.as_ref().and_then(OnceLock::get) {
+        let (mut fields, mut columns, mut bytes) = (Vec::new(), Vec::new(), 0_usize);
+        for (arg, kind) in self.arguments.iter().zip(&self.kinds) {
+            let constant = match kind {
+                Argument::LargeConstant(constant) => Some(constant),
+                _ => None,
+            };
+            let values = match constant.and_then(OnceLock::get) {
                 Some(constant) => self.repeated(constant, rows, bytes)?,
-                None => match large.evaluate(batch)? {
+                None => match arg.evaluate(batch)? {
                     ColumnarValue::Scalar(value) => {
                         let value = value.to_array()?;
                         let repeated = self.repeated(&value, rows, bytes);
@@ -98,9 +117,11 @@ impl LargeArgumentsExpr {
                     values => values.into_array(rows)?,
                 },
             };
-            bytes += shown_bytes(&values);
-            self.budget.rows(rows, bytes)?;
-            fields.push(Arc::new(Field::new("argument", values.data_type().clone(), true)));
+            if !matches!(kind, Argument::Small) {
+                bytes += shown_bytes(&values);
+                self.budget.rows(rows, bytes)?;
+            }
+            fields.push(Field::new("argument", values.data_type().clone(), true));
             columns.push(values);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -110,7 +131,7 @@ impl LargeArgumentsExpr {
 
 impl PartialEq for LargeArgumentsExpr {
     fn eq(&self, other: &Self) -> bool {
-        self.large == other.large && self.call.eq(&other.call)
+        self.arguments == other.arguments && self.call.eq(&other.call)
     }
 }
 
@@ -118,7 +139,7 @@ impl Eq for LargeArgumentsExpr {}
 
 impl Hash for LargeArgumentsExpr {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.large.hash(state);
+        self.arguments.hash(state);
         self.call.hash(state);
     }
 }
@@ -143,18 +164,20 @@ impl PhysicalExpr for LargeArgumentsExpr {
     }
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
-        self.call.evaluate(&self.with_arguments(batch)?)
+        self.call.evaluate(&self.argument_batch(batch)?)
     }
 
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
-        self.large.iter().collect()
+        self.arguments.iter().collect()
     }
 
-    fn with_new_children(self: Arc<Self>, large: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
-        if large.len() != self.large.len() {
-            return internal_err!("a call has as many large arguments as before");
+    fn with_new_children(self: Arc<Self>, arguments: Vec<Arc<dyn PhysicalExpr>>) -> Result<Arc<dyn PhysicalExpr>> {
+        if arguments.len() != self.arguments.len() {
+            return internal_err!("a call has as many arguments as before");
         }
-        Ok(Arc::new(Self::new(large, Arc::clone(&self.call), self.budget)))
+        let kinds = arguments.iter().zip(&self.kinds);
+        let kinds = kinds.map(|(arg, kind)| Argument::of(arg, !matches!(kind, Argument::Small))).collect();
+        Ok(Arc::new(Self { arguments, kinds, call: Arc::clone(&self.call), budget: self.budget }))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -164,9 +187,9 @@ impl PhysicalExpr for LargeArgumentsExpr {
 
 #[cfg(test)]
 mod tests {
-    use arrow::array::Int64Array;
+    use arrow::array::{Int64Array, StringArray};
     use datafusion::common::DFSchema;
-    use datafusion::functions::string::expr_fn::{repeat, upper};
+    use datafusion::functions::string::expr_fn::{concat, repeat, upper};
     use datafusion::logical_expr::{col, lit, when};
     use datafusion::prelude::SessionContext;
 
@@ -182,7 +205,7 @@ mod tests {
             .end()?;
         let schema_of_columns = DFSchema::try_from(Arc::clone(&schema))?;
         let expr = SessionContext::new().create_physical_expr(upper(case), &schema_of_columns)?;
-        let counted = with_counted_arguments(expr, 1, ValueBudget::of_memory(1 << 30))?;
+        let counted = with_counted_arguments(expr, ValueBudget::of_memory(1 << 30))?;
         assert!(counted.is::<LargeArgumentsExpr>(), "{counted}");
         for (n, wanted) in [(2, "Y"), (1, "XX"), (3, "Z"), (2, "Y")] {
             let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(Int64Array::from(vec![n; 4]))])?;
@@ -191,6 +214,24 @@ mod tests {
             let found: Vec<_> = arrow::array::AsArray::as_string::<i32>(&found).iter().collect();
             assert_eq!(found, [Some(wanted); 4], "n = {n}");
         }
+        Ok(())
+    }
+
+    /// A CASE evaluates its branches over the columns that they have, and no others.
+    #[test]
+    fn branches_have_the_columns_of_all_arguments() -> Result<()> {
+        let text = |name| Field::new(name, DataType::Utf8, true);
+        let schema = Arc::new(Schema::new(["unread", "t", "other", "s"].map(text).to_vec()));
+        let case = when(col("t").eq(lit("t")), concat(vec![repeat(col("t"), lit(2_i64)), col("s")])).end()?;
+        let schema_of_columns = DFSchema::try_from(Arc::clone(&schema))?;
+        let expr = SessionContext::new().create_physical_expr(case, &schema_of_columns)?;
+        let counted = with_counted_arguments(Arc::clone(&expr), ValueBudget::of_memory(1 << 30))?;
+        assert!(expr.to_string() != counted.to_string(), "{counted}");
+        let columns = ["unread", "t", "other", "s"].map(|value| Arc::new(StringArray::from(vec![value, "t"])) as _);
+        let batch = RecordBatch::try_new(schema, columns.to_vec())?;
+        let found = arrow::compute::cast(&counted.evaluate(&batch)?.into_array(2)?, &DataType::Utf8)?;
+        let found: Vec<_> = arrow::array::AsArray::as_string::<i32>(&found).iter().collect();
+        assert_eq!(found, [Some("tts"), Some("ttt")]);
         Ok(())
     }
 }

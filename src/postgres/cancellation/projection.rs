@@ -105,8 +105,7 @@ impl ExecutionPlan for LargeProjectionExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let budget = ValueBudget::of(context.session_config().options());
-        let columns = self.projection.input().schema().fields().len();
-        let counted = |column: &ProjectionExpr| with_counted_arguments(Arc::clone(&column.expr), columns, budget);
+        let counted = |column: &ProjectionExpr| with_counted_arguments(Arc::clone(&column.expr), budget);
         let exprs = self.projection.expr().iter().map(counted).collect::<Result<_>>()?;
         Ok(Box::pin(LargeRows {
             input: self.projection.input().execute(partition, context)?,

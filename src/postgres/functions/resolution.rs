@@ -551,18 +551,30 @@ impl Resolver<'_> {
         if let (Expr::Literal(value, metadata), Some(zone)) = (&expr, self.zone)
             && plain
         {
-            let cast = cast::cast_value(value, &field, zone)?;
-            // Where a whole column is cast, what is that small is rounded to the digits that the
-            // column has.
-            if let (Some(number), ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT)) =
-                (float(value).filter(|number| *number != 0.0), &cast)
-            {
-                return fail(
-                    SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
-                    format!("numeric {number:e} has more than 38 digits"),
-                );
+            // How times are read is a setting, so that PostgreSQL reads those of expressions when
+            // there are rows.
+            let waits = Kind::of(wanted).is_temporal() && Kind::of(from) == Kind::Text && unknown_text(&expr).is_none();
+            match cast::cast_value(value, &field, zone) {
+                // Where a whole column is cast, what is that small is rounded to the digits that the
+                // column has.
+                Ok(ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT))
+                    if let Some(number) = float(value).filter(|number| *number != 0.0) =>
+                {
+                    return fail(
+                        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                        format!("numeric {number:e} has more than 38 digits"),
+                    );
+                }
+                Ok(cast) => return Ok(Expr::Literal(cast, metadata.clone())),
+                Err(_) if waits => {}
+                Err(error) => return Err(error),
             }
-            return Ok(Expr::Literal(cast, metadata.clone()));
+        }
+        // A literal in quotes is read where it stands, also one of a type that constants do not have.
+        if let (Expr::Literal(value, _), Some(zone), Kind::Uuid) = (&expr, self.zone, Kind::of(wanted))
+            && unknown_text(&expr).is_some()
+        {
+            cast::cast_value(value, &field, zone)?;
         }
         // What DataFusion casts just so stays visible to it.
         let lossless = match (Kind::of(from), Kind::of(wanted)) {

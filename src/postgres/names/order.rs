@@ -344,6 +344,11 @@ fn position_of<'i>(expr: &Expr, labels: impl ExactSizeIterator<Item = &'i str>, 
         },
         _ => return Ok(None),
     };
+    let mut span = value.span;
+    if is_negative {
+        // The sign stands right before it, mostly.
+        span.start.column = span.start.column.saturating_sub(1).max(1);
+    }
     let number = match &value.value {
         Value::Number(text, _) => text.parse::<usize>().ok(),
         Value::Placeholder(_) => return Ok(None),
@@ -351,12 +356,12 @@ fn position_of<'i>(expr: &Expr, labels: impl ExactSizeIterator<Item = &'i str>, 
     };
     let Some(number) = number else {
         let message = format!("non-integer constant in {clause}");
-        return Err(NameError::new(SqlState::SYNTAX_ERROR, message).at_span(value.span));
+        return Err(NameError::new(SqlState::SYNTAX_ERROR, message).at_span(span));
     };
     if is_negative || number == 0 || number > labels.len() {
         let sign = if is_negative { "-" } else { "" };
         let message = format!("{clause} position {sign}{number} is not in select list");
-        return Err(NameError::new(SqlState::INVALID_COLUMN_REFERENCE, message).at_span(value.span));
+        return Err(NameError::new(SqlState::INVALID_COLUMN_REFERENCE, message).at_span(span));
     }
     Ok(Some(number - 1))
 }

@@ -74,8 +74,9 @@ fn has_key(plan: &LogicalPlan) -> Result<bool> {
     Ok(plan.schema().functional_dependencies().iter().next().is_some() || plan.exists(is_grouping)?)
 }
 
-/// The same of functional dependencies from below a join.
-fn has_repeated_key(plan: &LogicalPlan) -> Result<bool> {
+/// The same of functional dependencies from below a join. An aggregate over such a plan is hidden
+/// from what looks through it.
+pub(crate) fn has_repeated_key(plan: &LogicalPlan) -> Result<bool> {
     Ok(plan.schema().functional_dependencies().iter().any(|known| known.mode == Dependency::Multi)
         || plan.exists(|node| Ok(matches!(node, LogicalPlan::Join(_)) && node.exists(is_grouping)?))?)
 }

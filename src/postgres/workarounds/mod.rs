@@ -21,6 +21,7 @@ use datafusion::common::Result;
 use datafusion::execution::context::SessionState;
 
 use crate::rules::Rules;
+pub(crate) use functional_dependencies::has_repeated_key;
 pub(crate) use schemas_above_joins::recomputed;
 pub(crate) use spilling_sorts::HEAP_ROWS_MAX;
 

@@ -1,9 +1,9 @@
-//! Nullability above a subquery that DataFusion has turned into a join.
+//! Nullability above a subquery that DataFusion has turned into a join, and above DISTINCT ON.
 //!
-//! `count(*)` of a subquery is never NULL; behind the outer join its column is nullable. The rules
-//! that make such joins keep the old schema of a UNION above, and of other nodes while the plan
-//! still has a subquery. The planner then refuses an aggregate
-//! above, which UNION without ALL is.
+//! `count(*)` of a subquery is never NULL; behind the outer join its column is nullable, as are the
+//! first values of groups that DISTINCT ON becomes. The rules that make these keep the old schema of
+//! a UNION above, and of other nodes while the plan still has a subquery. The planner then refuses
+//! an aggregate above, which UNION without ALL is.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use datafusion::optimizer::OptimizerConfig;
 use super::guarded::{Guarded, Rule};
 use crate::rules::Rules;
 
-/// Recomputes schemas after the rules that turn subqueries into joins.
+/// Recomputes schemas after the rules that turn subqueries into joins, and DISTINCT into aggregates.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
-    for name in ["scalar_subquery_to_join", "decorrelate_lateral_join"] {
+    for name in ["scalar_subquery_to_join", "decorrelate_lateral_join", "replace_distinct_aggregate"] {
         rules.optimizer.wrap(name, |rule| Guarded::of_whole_plans(rule, rewritten))?;
     }
     Ok(())
 }
 
-/// Both rules go from the top down; this one goes through the plan itself, to see the whole of it
+/// The rules go from node to node; this one goes through the plan itself, to see the whole of it
 /// behind them.
 fn rewritten(rule: &Rule, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
     let rewritten = plan.transform_down_with_subqueries(|plan| {
@@ -63,12 +63,14 @@ mod tests {
 
     use super::*;
 
-    const CASES: [&str; 4] = [
+    const CASES: [&str; 5] = [
         "select (select count(*) from t where t.x = u.x) from u union select 100",
         "select x, c from u, lateral (select count(*) c from t where t.x = u.x) y union select 1, 2",
         "select c from (select (select count(*) from t where t.x = u.x) c from u union all select 100) v group by c",
         "select c from (select (select count(*) from t where t.x = u.x) c from u union all select 100) v \
          where c >= (select 0) group by c",
+        "select c from (select distinct on (c) c from (select row_number() over (order by x) c from u) v order by c) w \
+         union select 100",
     ];
 
     /// How many rows a query has, or the error.

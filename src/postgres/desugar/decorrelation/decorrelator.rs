@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Column, JoinType, NullEquality, Result, ScalarValue, not_impl_err};
 use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::logical_expr::expr::Exists;
@@ -18,7 +18,7 @@ use datafusion::optimizer::AnalyzerRule;
 use super::allow_list::{self, is_aggregated};
 use super::domain::Domain;
 use super::hoist::refuse_subqueries;
-use super::outer_references::{holds_subquery, outer_columns, refers_outside, subquery_of};
+use super::outer_references::{has_subqueries, holds_subquery, outer_columns, refers_outside, subquery_of};
 use super::work_table::WorkTable;
 use crate::functions::system::single_value;
 use crate::workarounds::recomputed;
@@ -294,15 +294,6 @@ impl Decorrelator<'_> {
 /// A plan without rows and columns, to swap for one that is taken out.
 pub(super) fn empty() -> LogicalPlan {
     LogicalPlanBuilder::empty(false).plan().clone()
-}
-
-pub(crate) fn has_subqueries(plan: &LogicalPlan) -> Result<bool> {
-    let mut found = false;
-    plan.apply_expressions(|expr| {
-        found |= holds_subquery(expr);
-        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    })?;
-    Ok(found)
 }
 
 /// Whether a subquery of an expression is correlated.

@@ -8,8 +8,8 @@ use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{EmptyRelation, Expr, Join, LogicalPlan, LogicalPlanBuilder};
 
 use super::allow_list;
-use super::decorrelator::{Decorrelator, has_subqueries};
-use super::outer_references::{outer_columns, refers_outside};
+use super::decorrelator::Decorrelator;
+use super::outer_references::{has_subqueries, outer_columns, refers_outside};
 
 impl Decorrelator<'_> {
     pub(super) fn join(&mut self, join: Join) -> Result<Transformed<LogicalPlan>> {

@@ -23,11 +23,10 @@ mod recursive;
 mod work_table;
 
 pub(super) use decorrelator::DecorrelateSubqueries;
-pub(super) use decorrelator::has_subqueries;
 pub(super) use limit::pushed_down;
 pub(super) use normalize::NormalizeSubqueries;
 pub(super) use optimization_barrier::optimization_barrier;
 pub use outer_references::holds_subquery;
-pub(super) use outer_references::in_subquery;
 pub(crate) use outer_references::refers_outside;
+pub(super) use outer_references::{has_subqueries, in_subquery};
 pub(super) use outer_types::SettleOuterTypes;

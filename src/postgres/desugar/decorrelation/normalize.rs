@@ -11,8 +11,7 @@ use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Sort};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::decorrelator::has_subqueries;
-use super::outer_references::{outer_columns, refers_outside_of, subquery_of};
+use super::outer_references::{has_subqueries, outer_columns, refers_outside_of, subquery_of};
 
 /// `= ANY` is IN, `<> ALL` and NOT IN are one, NOT EXISTS as well; aggregates of the outer query's
 /// columns are refused.

@@ -22,6 +22,16 @@ pub(super) fn subquery_of(expr: &Expr) -> Option<&Subquery> {
     }
 }
 
+/// Whether an expression of a node holds a subquery.
+pub(crate) fn has_subqueries(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_expressions(|expr| {
+        found |= holds_subquery(expr);
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
 /// Columns of `outer` that a plan refers to, however deep; each once.
 ///
 /// A subquery inside the plan may have a column of the same name nearer to it, as the right side

@@ -12,8 +12,7 @@ use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::decorrelator::has_subqueries;
-use super::outer_references::{in_subquery, map_outer, map_outer_in, outer_columns};
+use super::outer_references::{has_subqueries, in_subquery, map_outer, map_outer_in, outer_columns};
 
 /// The rule that settles types, after the references to outer columns got theirs.
 #[derive(Debug)]

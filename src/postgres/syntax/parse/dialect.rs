@@ -113,8 +113,12 @@ impl Dialect for PostgresDialect {
         }
     }
 
-    /// `x ISNULL`, which the parser does not have.
+    /// `x ISNULL`, which the parser does not have, and `COLLATE` behind more than a name or a value.
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+        if parser.parse_keyword(Keyword::COLLATE) {
+            let collation = parser.parse_object_name(false);
+            return Some(collation.map(|collation| Expr::Collate { expr: Box::new(expr.clone()), collation }));
+        }
         is_null_test(parser).then(|| {
             parser.advance_token();
             Ok(Expr::IsNull(Box::new(expr.clone())))
