@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use crate::postgres::from_environment;
 use crate::postgres::server::Postgres;
 use crate::protocol::Failure;
-use differences::{DIFFERENCES, QUESTIONS, WITH_PARAMETERS};
+use differences::{DIFFERENCES, QUESTIONS, REFUSALS, WITH_PARAMETERS};
 use expression::{Scope, any_kind, expression, filled};
 use rowkey::Rowkey;
 use rowkey_base::testing::Dice;
@@ -285,11 +285,12 @@ impl Compared {
         let mut gone = Vec::new();
         self.zone("Europe/Berlin")?;
         let constructs = DIFFERENCES.iter().map(|known| (known.example, known.reason));
+        let refusals = REFUSALS.iter().map(|known| (known.example, known.reason));
         // What differs in one value of a column does so with the data of the seed alone.
         let shown =
             |question: &str| seed == SEED_DEFAULT || !["items", "parts"].iter().any(|table| question.contains(table));
         let questions = QUESTIONS.iter().copied().filter(|(question, _)| shown(question));
-        for (example, reason) in constructs.chain(questions) {
+        for (example, reason) in constructs.chain(refusals).chain(questions) {
             let alike = |ours: &mut Client, theirs: &mut Client, form| -> Outcome<bool> {
                 let (ours, theirs) = (ours.ask(example, &[], form)?, theirs.ask(example, &[], form)?);
                 Ok(difference(ours, theirs, true, is_strict(example)).is_none())
@@ -308,13 +309,15 @@ fn is_strict(statement: &str) -> bool {
     !statement.contains(" AS e FROM ")
 }
 
-/// Whether it is refused by the words for values that there are none of, as is listed: numerics of
-/// more than 38 digits, and infinite times. Which value of many fails first is unspecified.
+/// Whether it is refused by words that are listed, or by those for values that there are none of:
+/// numerics of more than 38 digits, and infinite times. Which value of many fails first is
+/// unspecified.
 fn is_listed(ours: &Answer, theirs: &Answer, strict: bool) -> bool {
     let Err(ours) = ours else { return false };
     let is_digits = ours.sqlstate == "22003" && ours.message.contains("digits");
     let is_infinite = ours.sqlstate == "0A000" && ours.message.contains("infinity\" of type");
-    (is_digits || is_infinite)
+    let is_named = REFUSALS.iter().any(|known| ours.message.contains(known.words));
+    (is_digits || is_infinite || is_named)
         && match theirs {
             Ok(_) => true,
             Err(theirs) => !strict && theirs.sqlstate.starts_with("22"),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::Outcome;
-use super::differences::{DIFFERENCES, QUESTIONS, WITH_PARAMETERS};
+use super::differences::{DIFFERENCES, QUESTIONS, REFUSALS, WITH_PARAMETERS};
 
 /// Set to write the page anew.
 const WRITE: &str = "ROWKEY_TEST_WRITE";
@@ -24,6 +24,7 @@ fn page() -> Result<String, std::fmt::Error> {
     let mut page = HEAD.to_owned();
     let constructs = DIFFERENCES.iter().filter(|known| !known.example.is_empty());
     section(&mut page, "Constructs", constructs.map(|known| (known.example, known.reason)))?;
+    section(&mut page, "Refused", REFUSALS.iter().map(|known| (known.example, known.reason)))?;
     section(&mut page, "Single statements", QUESTIONS.iter().copied())?;
     section(&mut page, "Statements with parameters", WITH_PARAMETERS.iter().copied())?;
     Ok(page)

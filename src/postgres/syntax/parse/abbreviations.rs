@@ -1,6 +1,6 @@
 //! Forms of PostgreSQL that the parser does not read, as words that it does: `TABLE t` is `SELECT *
-//! FROM t`, `ONLY t` is `t`, since tables have no others below them, and of FOR NO KEY UPDATE and
-//! FOR KEY SHARE the stronger FOR UPDATE and FOR SHARE.
+//! FROM t`, `ONLY t` is `t`, since tables have no others below them, `trim(LEADING FROM x)` is
+//! `ltrim(x)`, and of FOR NO KEY UPDATE and FOR KEY SHARE the stronger FOR UPDATE and FOR SHARE.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,8 @@ use rowkey_base::{Error, Result, SqlState};
 /// The words of a statement with such forms spelled out. Words that stand for others have their
 /// places.
 pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> {
-    let concerned = |token: &TokenWithSpan| is(&token.token, &[Keyword::TABLE, Keyword::ONLY, Keyword::KEY]);
+    let concerned =
+        |token: &TokenWithSpan| is(&token.token, &[Keyword::TABLE, Keyword::ONLY, Keyword::KEY, Keyword::TRIM]);
     if !tokens.iter().any(concerned) {
         return Cow::Borrowed(tokens);
     }
@@ -45,6 +46,15 @@ pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
             && let Some(words) = words_of_key_locks(&tokens[at..])
         {
             left_out = at + words;
+            continue;
+        }
+        if is(&token.token, &[Keyword::TRIM])
+            && let Some((function, words)) = trim_of_blanks(&tokens[at..])
+        {
+            let put = |token_of| TokenWithSpan { token: token_of, span: token.span };
+            let function = Word { value: function.to_owned(), quote_style: None, keyword: Keyword::NoKeyword };
+            written.extend([put(Token::Word(function)), put(Token::LParen)]);
+            (left_out, before) = (at + words, Token::LParen);
             continue;
         }
         let names_something = matches!(next, Some(Token::Word(_)));
@@ -93,6 +103,32 @@ fn words_of_key_locks(tokens: &[TokenWithSpan]) -> Option<usize> {
     let is_update =
         is(&first.token, &[Keyword::NO]) && is(&second.token, &[Keyword::KEY]) && is(&third.token, &[Keyword::UPDATE]);
     is_update.then_some(at)
+}
+
+/// The function that `trim(LEADING FROM` stands for, without characters to trim, and how many words
+/// and blanks that are.
+fn trim_of_blanks(tokens: &[TokenWithSpan]) -> Option<(&'static str, usize)> {
+    let words = tokens.iter().enumerate().filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
+    let mut words = words.skip(1).take(3);
+    let (_, parenthesis) = words.next()?;
+    let (at, side) = words.next()?;
+    if parenthesis.token != Token::LParen {
+        return None;
+    }
+    if is(&side.token, &[Keyword::FROM]) {
+        return Some(("btrim", at + 1));
+    }
+    let function = match &side.token {
+        Token::Word(word) if word.quote_style.is_none() => match word.keyword {
+            Keyword::LEADING => "ltrim",
+            Keyword::TRAILING => "rtrim",
+            Keyword::BOTH => "btrim",
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let (at, from) = words.next()?;
+    is(&from.token, &[Keyword::FROM]).then_some((function, at + 1))
 }
 
 /// After these words TABLE is the kind of an object.
@@ -166,6 +202,10 @@ mod tests {
             ("SELECT 1 FROM t FOR KEY SHARE", "SELECT 1 FROM t FOR SHARE"),
             ("SELECT key FROM t WHERE no = key", "SELECT key FROM t WHERE no = key"),
             ("COMMENT ON TABLE t IS 'x'", "COMMENT ON TABLE t IS 'x'"),
+            ("SELECT trim(LEADING FROM a), TRIM ( both from b)", "SELECT ltrim(a), btrim(b)"),
+            ("SELECT trim(trailing from trim(from a))", "SELECT rtrim(btrim(a))"),
+            ("SELECT trim(leading 'x' from a), trim(a), trim", "SELECT trim(leading 'x' from a), trim(a), trim"),
+            ("SELECT x.trim, a AS trim FROM x", "SELECT x.trim, a AS trim FROM x"),
         ] {
             let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().expect(text);
             let mut written = Vec::new();

@@ -2,12 +2,15 @@
 
 use std::any::TypeId;
 use std::cell::Cell;
+use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::Expr;
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
+
+use crate::syntax::visit_expressions;
 
 /// [`PostgreSqlDialect`] whose arguments are named by identifiers alone, as PostgreSQL 15 has them.
 /// Where a name may be any expression (`json_object('a' : 1)`, PostgreSQL 16) the parser reads each
@@ -74,6 +77,38 @@ impl PostgresDialect {
         Self { left: Cell::new(tokens.saturating_mul(BEGUN_FOR_TOKEN).saturating_add(BEGUN_IN_ADDITION)) }
     }
 
+    /// The bounds of BETWEEN. Symmetric ones hold one way or the other, and are written twice, as
+    /// PostgreSQL does: what is within each other so grows with every level.
+    fn bounds(&self, parser: &mut Parser, expr: &Expr, negated: bool, symmetric: bool) -> Result<Expr, ParserError> {
+        let precedence = PARSER.prec_value(Precedence::Between);
+        let low = parser.parse_subexpr(precedence)?;
+        parser.expect_keyword(Keyword::AND)?;
+        let high = parser.parse_subexpr(precedence)?;
+        let within = |low: &Expr, high: &Expr| Expr::Between {
+            expr: Box::new(expr.clone()),
+            negated,
+            low: Box::new(low.clone()),
+            high: Box::new(high.clone()),
+        };
+        if !symmetric {
+            return Ok(within(&low, &high));
+        }
+        let mut written = 0;
+        for part in [expr, &low, &high] {
+            let _ = visit_expressions(part, |_| {
+                written += 1;
+                ControlFlow::<()>::Continue(())
+            });
+        }
+        self.left.set(self.left.get().saturating_sub(written));
+        if self.is_exhausted() {
+            return Err(ParserError::RecursionLimitExceeded);
+        }
+        let op = if negated { BinaryOperator::And } else { BinaryOperator::Or };
+        let (left, right) = (Box::new(within(&low, &high)), Box::new(within(&high, &low)));
+        Ok(Expr::Nested(Box::new(Expr::BinaryOp { left, op, right })))
+    }
+
     /// Whether the parser was stopped.
     pub(super) fn is_exhausted(&self) -> bool {
         self.left.get() == 0
@@ -85,6 +120,15 @@ const PARSER: PostgreSqlDialect = PostgreSqlDialect {};
 fn is_null_test(parser: &Parser) -> bool {
     matches!(&parser.peek_token_ref().token, Token::Word(word)
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
+}
+
+/// Whether BETWEEN with a word behind it is negated, and symmetric; the words are read.
+fn between(parser: &mut Parser) -> Option<(bool, bool)> {
+    [(false, true), (true, true), (false, false), (true, false)].into_iter().find(|(negated, symmetric)| {
+        let kind = if *symmetric { Keyword::SYMMETRIC } else { Keyword::ASYMMETRIC };
+        let words = [Keyword::NOT, Keyword::BETWEEN, kind];
+        parser.parse_keywords(if *negated { &words } else { &words[1..] })
+    })
 }
 
 /// Methods that answer as the parser's dialect does.
@@ -113,8 +157,12 @@ impl Dialect for PostgresDialect {
         }
     }
 
-    /// `x ISNULL`, which the parser does not have, and `COLLATE` behind more than a name or a value.
+    /// What the parser does not have: `x ISNULL`, `BETWEEN SYMMETRIC`, and `COLLATE` behind more than
+    /// a name or a value.
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+        if let Some((negated, symmetric)) = between(parser) {
+            return Some(self.bounds(parser, expr, negated, symmetric));
+        }
         if parser.parse_keyword(Keyword::COLLATE) {
             let collation = parser.parse_object_name(false);
             return Some(collation.map(|collation| Expr::Collate { expr: Box::new(expr.clone()), collation }));
