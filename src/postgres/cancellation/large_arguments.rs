@@ -23,8 +23,8 @@ use crate::functions::{ValueBudget, counts_values, shown_bytes};
 /// Evaluates as the call that it replaces.
 #[derive(Debug)]
 struct LargeArgumentsExpr {
-    /// All but literals: what looks for the columns of an expression, as CASE does for its branches,
-    /// finds them here.
+    /// All but literals: what looks for the columns of an expression, as CASE does for its
+    /// branches, finds them here.
     arguments: Vec<Arc<dyn PhysicalExpr>>,
     kinds: Vec<Argument>,
     /// The call, over a batch of those arguments.

@@ -555,8 +555,8 @@ impl Resolver<'_> {
             // there are rows.
             let waits = Kind::of(wanted).is_temporal() && Kind::of(from) == Kind::Text && unknown_text(&expr).is_none();
             match cast::cast_value(value, &field, zone) {
-                // Where a whole column is cast, what is that small is rounded to the digits that the
-                // column has.
+                // Where a whole column is cast, what is that small is rounded to the digits that
+                // the column has.
                 Ok(ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT))
                     if let Some(number) = float(value).filter(|number| *number != 0.0) =>
                 {
@@ -570,7 +570,7 @@ impl Resolver<'_> {
                 Err(error) => return Err(error),
             }
         }
-        // A literal in quotes is read where it stands, also one of a type that constants do not have.
+        // A literal in quotes is read where it stands.
         if let (Expr::Literal(value, _), Some(zone), Kind::Uuid) = (&expr, self.zone, Kind::of(wanted))
             && unknown_text(&expr).is_some()
         {

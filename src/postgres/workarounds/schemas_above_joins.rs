@@ -1,9 +1,9 @@
 //! Nullability above a subquery that DataFusion has turned into a join, and above DISTINCT ON.
 //!
 //! `count(*)` of a subquery is never NULL; behind the outer join its column is nullable, as are the
-//! first values of groups that DISTINCT ON becomes. The rules that make these keep the old schema of
-//! a UNION above, and of other nodes while the plan still has a subquery. The planner then refuses
-//! an aggregate above, which UNION without ALL is.
+//! first values of groups that DISTINCT ON becomes. The rules that make these keep the old schema
+//! of a UNION above, and of other nodes while the plan still has a subquery. The planner then
+//! refuses an aggregate above, which UNION without ALL is.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use datafusion::optimizer::OptimizerConfig;
 use super::guarded::{Guarded, Rule};
 use crate::rules::Rules;
 
-/// Recomputes schemas after the rules that turn subqueries into joins, and DISTINCT into aggregates.
+/// Recomputes schemas after the rules that turn subqueries into joins, and DISTINCT into
+/// aggregates.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     for name in ["scalar_subquery_to_join", "decorrelate_lateral_join", "replace_distinct_aggregate"] {
         rules.optimizer.wrap(name, |rule| Guarded::of_whole_plans(rule, rewritten))?;

@@ -157,8 +157,8 @@ impl Dialect for PostgresDialect {
         }
     }
 
-    /// What the parser does not have: `x ISNULL`, `BETWEEN SYMMETRIC`, and `COLLATE` behind more than
-    /// a name or a value.
+    /// What the parser does not have: `x ISNULL`, `BETWEEN SYMMETRIC`, and `COLLATE` behind more
+    /// than a name or a value.
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
         if let Some((negated, symmetric)) = between(parser) {
             return Some(self.bounds(parser, expr, negated, symmetric));
