@@ -33,9 +33,10 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
     construct("SELECT ARRAY[1.5, 2]::text", &["ARRAY[", ":text"], "numerics of an array have one scale"),
     construct(
         "SELECT sum(x / 7.0) FROM (VALUES (2147483647), (-2147483646), (1)) v(x)",
-        &["avg((small / 7.0"],
+        &["(small / 7.0)"],
         "quotients of a column have one scale",
     ),
+    construct("SELECT 'a' || ln(1.5)", &["|| ln("], "logarithms of numerics have 15 digits"),
     construct("SELECT 1 EXCEPT ALL SELECT 2", &["EXCEPT ALL"], "refused"),
     construct("SELECT 1 INTERSECT ALL SELECT 2", &["INTERSECT ALL"], "refused"),
     construct(
