@@ -7,8 +7,8 @@ use datafusion::functions_window::row_number::row_number_udwf;
 use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::logical_plan::{FetchType, SkipType};
 use datafusion::logical_expr::{
-    Expr, ExprFunctionExt, Limit, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, WindowFunctionDefinition,
-    lit,
+    Distinct, DistinctOn, Expr, ExprFunctionExt, Limit, LogicalPlan, LogicalPlanBuilder, Projection, SortExpr,
+    SubqueryAlias, WindowFunctionDefinition, lit,
 };
 
 use super::decorrelator::Decorrelator;
@@ -31,6 +31,7 @@ impl Decorrelator<'_> {
         }
         let (order, input) = match limit.input.as_ref() {
             LogicalPlan::Sort(sort) => (order(&sort.expr, domain, sort.input.schema())?, &sort.input),
+            LogicalPlan::Distinct(Distinct::On(distinct)) => (order_of_distinct(distinct)?, &limit.input),
             _ => (Vec::new(), &limit.input),
         };
         let attached = self.push_domain(input, domain)?;
@@ -49,6 +50,24 @@ impl Decorrelator<'_> {
         let columns = whole(domain, limit.input.schema());
         LogicalPlanBuilder::from(attached).window([row_number])?.filter(kept)?.project(columns)?.build()
     }
+}
+
+/// The order of the rows of DISTINCT ON, by the columns that it selects. Its rows differ in what it
+/// is distinct on, so that what it sorts by behind that is nothing to them.
+fn order_of_distinct(distinct: &DistinctOn) -> Result<Vec<SortExpr>> {
+    let order = distinct.sort_expr.iter().flatten().take(distinct.on_expr.len());
+    order
+        .map(|by| {
+            let place = distinct.select_expr.iter().position(|expr| expr.clone().unalias() == by.expr);
+            let Some(column) = place.and_then(|place| distinct.schema.columns().into_iter().nth(place)) else {
+                return not_impl_err!(
+                    "LIMIT of DISTINCT ON in a subquery that refers to a query around it is not supported unless \
+                     what it is distinct on is selected"
+                );
+            };
+            Ok(SortExpr::new(Expr::Column(column), by.asc, by.nulls_first))
+        })
+        .collect()
 }
 
 /// The input with the limit pushed down below its projections and aliases, which keep rows and

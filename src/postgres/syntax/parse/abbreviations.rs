@@ -106,10 +106,10 @@ fn words_of_key_locks(tokens: &[TokenWithSpan]) -> Option<usize> {
 }
 
 /// The function that `trim(LEADING FROM` stands for, without characters to trim, and how many words
-/// and blanks that are.
+/// and blanks that are. So too of `trim(LEADING x, y)`, where the parser forgets the side.
 fn trim_of_blanks(tokens: &[TokenWithSpan]) -> Option<(&'static str, usize)> {
     let words = tokens.iter().enumerate().filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
-    let mut words = words.skip(1).take(3);
+    let mut words = words.skip(1);
     let (_, parenthesis) = words.next()?;
     let (at, side) = words.next()?;
     if parenthesis.token != Token::LParen {
@@ -127,8 +127,23 @@ fn trim_of_blanks(tokens: &[TokenWithSpan]) -> Option<(&'static str, usize)> {
         },
         _ => return None,
     };
-    let (at, from) = words.next()?;
-    is(&from.token, &[Keyword::FROM]).then_some((function, at + 1))
+    let (behind, next) = words.next()?;
+    if is(&next.token, &[Keyword::FROM]) {
+        return Some((function, behind + 1));
+    }
+    let mut depth = 0_usize;
+    for token in &tokens[behind..] {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth > 0 => depth -= 1,
+            // No FROM belongs to it.
+            Token::Comma if depth == 0 => return Some((function, at + 1)),
+            Token::RParen => return Some((function, at + 1)),
+            token if depth == 0 && is(token, &[Keyword::FROM]) => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// After these words TABLE is the kind of an object.
@@ -205,6 +220,8 @@ mod tests {
             ("SELECT trim(LEADING FROM a), TRIM ( both from b)", "SELECT ltrim(a), btrim(b)"),
             ("SELECT trim(trailing from trim(from a))", "SELECT rtrim(btrim(a))"),
             ("SELECT trim(leading 'x' from a), trim(a), trim", "SELECT trim(leading 'x' from a), trim(a), trim"),
+            ("SELECT trim(leading a, 'x'), trim(both f(b, c))", "SELECT ltrim(a, 'x'), btrim(f(b, c))"),
+            ("SELECT trim(leading f(a, b) from c)", "SELECT trim(leading f(a, b) from c)"),
             ("SELECT x.trim, a AS trim FROM x", "SELECT x.trim, a AS trim FROM x"),
         ] {
             let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().expect(text);
