@@ -59,7 +59,7 @@ pub(crate) struct Refusal {
 pub(crate) const REFUSALS: &[Refusal] = &[
     Refusal {
         example: "SELECT now() AT TIME ZONE 'k0'",
-        words: "\" not recognized",
+        words: "time zone \"",
         reason: "zones in PostgreSQL's own notation",
     },
     Refusal {

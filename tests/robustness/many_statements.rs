@@ -22,6 +22,7 @@ fn long_texts_end_and_leave_nothing_behind() {
         (format!("select 1 from people group by {}", vec!["age"; 1_000_000].join(",")), "53200"),
         (format!("select {}1", "(".repeat(2_000_000)), "53200"),
         (format!("select a{}", ".a".repeat(1_000_000)), "53200"),
+        (format!("select {}", "trim(leading a ".repeat(20_000)), "54001"),
         (format!("select 'a' ~ '{}'", "(a|b)*".repeat(30_000)), "2201B"),
         (format!("select count(*) from people where last like '{}b'", "%a".repeat(20_000)), ""),
         (format!("execute alike('{}b')", "%a".repeat(20_000)), ""),

@@ -8,7 +8,7 @@ use datafusion::logical_expr::expr::{Exists, InSubquery};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projection};
 
-use super::outer_references::{has_subqueries, holds_subquery, refers_outside};
+use super::outer_references::{has_subqueries_anywhere, holds_subquery, refers_outside};
 use crate::functions::is_arithmetic;
 use crate::workarounds::has_repeated_key;
 
@@ -85,16 +85,12 @@ fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
             Ok(above == Above::Values
                 && !has_sets
                 && !has_repeated_key(&aggregate.input)?
-                && !becomes_join(&aggregate.input)?
+                // Their joins may repeat its keys.
+                && !has_subqueries_anywhere(&aggregate.input)?
                 && can_pull_up(&aggregate.input, Above::Aggregate)?)
         }
         _ => Ok(false),
     }
-}
-
-/// Whether there are more subqueries in a plan: their joins may repeat its keys.
-fn becomes_join(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|node| Ok(matches!(node, LogicalPlan::Subquery(_)) || has_subqueries(node)?))
 }
 
 /// Whether a label is the name of a column of a correlated condition: the rule adds that column to

@@ -32,6 +32,11 @@ pub(crate) fn has_subqueries(plan: &LogicalPlan) -> Result<bool> {
     Ok(found)
 }
 
+/// Whether there is a subquery anywhere in a plan.
+pub(super) fn has_subqueries_anywhere(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| Ok(matches!(node, LogicalPlan::Subquery(_)) || has_subqueries(node)?))
+}
+
 /// Columns of `outer` that a plan refers to, however deep; each once.
 ///
 /// A subquery inside the plan may have a column of the same name nearer to it, as the right side

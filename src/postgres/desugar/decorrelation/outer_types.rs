@@ -12,7 +12,9 @@ use datafusion::common::{Column, DFSchema, DFSchemaRef, ExprSchema, Result};
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::AnalyzerRule;
 
-use super::outer_references::{has_subqueries, in_subquery, map_outer, map_outer_in, outer_columns};
+use super::outer_references::{
+    has_subqueries, has_subqueries_anywhere, in_subquery, map_outer, map_outer_in, outer_columns,
+};
 
 /// The rule that settles types, after the references to outer columns got theirs.
 #[derive(Debug)]
@@ -22,7 +24,7 @@ pub(crate) struct SettleOuterTypes {
 
 impl AnalyzerRule for SettleOuterTypes {
     fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
-        let plan = match has_any(&plan)? {
+        let plan = match has_subqueries_anywhere(&plan)? {
             true => self.settle(plan, config)?,
             false => plan,
         };
@@ -86,9 +88,4 @@ fn retyped(schema: &DFSchema, field: arrow::datatypes::FieldRef, column: Column)
         Ok(settled) => Expr::OuterReferenceColumn(Arc::clone(settled), column),
         Err(_) => Expr::OuterReferenceColumn(field, column),
     }
-}
-
-/// Whether there is a subquery anywhere.
-fn has_any(plan: &LogicalPlan) -> Result<bool> {
-    plan.exists(|node| Ok(matches!(node, LogicalPlan::Subquery(_)) || has_subqueries(node)?))
 }

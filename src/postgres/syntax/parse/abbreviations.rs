@@ -3,6 +3,7 @@
 //! `ltrim(x)`, and of FOR NO KEY UPDATE and FOR KEY SHARE the stronger FOR UPDATE and FOR SHARE.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
@@ -17,6 +18,7 @@ pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
     if !tokens.iter().any(concerned) {
         return Cow::Borrowed(tokens);
     }
+    let trims = trims_as_calls(tokens);
     let mut written: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 4);
     let mut before = Token::EOF;
     // AS is before a query once: in CREATE VIEW, CREATE TABLE and PREPARE. What it is before
@@ -48,11 +50,9 @@ pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
             left_out = at + words;
             continue;
         }
-        if is(&token.token, &[Keyword::TRIM])
-            && let Some((function, words)) = trim_of_blanks(&tokens[at..])
-        {
+        if let Some((function, words)) = trims.get(&at) {
             let put = |token_of| TokenWithSpan { token: token_of, span: token.span };
-            let function = Word { value: function.to_owned(), quote_style: None, keyword: Keyword::NoKeyword };
+            let function = Word { value: (*function).to_owned(), quote_style: None, keyword: Keyword::NoKeyword };
             written.extend([put(Token::Word(function)), put(Token::LParen)]);
             (left_out, before) = (at + words, Token::LParen);
             continue;
@@ -105,45 +105,69 @@ fn words_of_key_locks(tokens: &[TokenWithSpan]) -> Option<usize> {
     is_update.then_some(at)
 }
 
-/// The function that `trim(LEADING FROM` stands for, without characters to trim, and how many words
-/// and blanks that are. So too of `trim(LEADING x, y)`, where the parser forgets the side.
-fn trim_of_blanks(tokens: &[TokenWithSpan]) -> Option<(&'static str, usize)> {
+/// A TRIM whose parenthesis is open.
+struct OpenTrim {
+    at: usize,
+    /// The function of its side, once that is read.
+    function: Option<&'static str>,
+    /// The words and blanks up to its first argument.
+    words: usize,
+}
+
+/// The calls that `trim(LEADING FROM x)` stands for, without characters to trim, by the place of
+/// TRIM: the function, and how many words and blanks stand before its first argument. So too of
+/// `trim(LEADING x, y)`, where the parser forgets the side. In one pass, however deep they are.
+fn trims_as_calls(tokens: &[TokenWithSpan]) -> HashMap<usize, (&'static str, usize)> {
+    let (mut found, mut open) = (HashMap::new(), Vec::<Option<OpenTrim>>::new());
+    let mut before: Option<(usize, &Token)> = None;
     let words = tokens.iter().enumerate().filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
-    let mut words = words.skip(1);
-    let (_, parenthesis) = words.next()?;
-    let (at, side) = words.next()?;
-    if parenthesis.token != Token::LParen {
-        return None;
-    }
-    if is(&side.token, &[Keyword::FROM]) {
-        return Some(("btrim", at + 1));
-    }
-    let function = match &side.token {
-        Token::Word(word) if word.quote_style.is_none() => match word.keyword {
-            Keyword::LEADING => "ltrim",
-            Keyword::TRAILING => "rtrim",
-            Keyword::BOTH => "btrim",
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let (behind, next) = words.next()?;
-    if is(&next.token, &[Keyword::FROM]) {
-        return Some((function, behind + 1));
-    }
-    let mut depth = 0_usize;
-    for token in &tokens[behind..] {
-        match &token.token {
-            Token::LParen => depth += 1,
-            Token::RParen if depth > 0 => depth -= 1,
-            // No FROM belongs to it.
-            Token::Comma if depth == 0 => return Some((function, at + 1)),
-            Token::RParen => return Some((function, at + 1)),
-            token if depth == 0 && is(token, &[Keyword::FROM]) => return None,
+    for (at, TokenWithSpan { token, .. }) in words {
+        match token {
+            Token::LParen => {
+                open.push(before.filter(|(_, before)| is(before, &[Keyword::TRIM])).map(|(trim, _)| OpenTrim {
+                    at: trim,
+                    function: None,
+                    words: at + 1 - trim,
+                }))
+            }
+            Token::RParen | Token::Comma => {
+                // No FROM belongs to it.
+                if let Some(OpenTrim { at: trim, function: Some(function), words }) =
+                    open.last_mut().and_then(Option::take)
+                {
+                    found.insert(trim, (function, words));
+                }
+                if *token == Token::RParen {
+                    open.pop();
+                }
+            }
+            Token::Word(word) if word.quote_style.is_none() => {
+                let innermost = open.last_mut();
+                let is_first = matches!(before, Some((_, Token::LParen)));
+                match (word.keyword, innermost) {
+                    (Keyword::LEADING | Keyword::TRAILING | Keyword::BOTH, Some(Some(trim))) if is_first => {
+                        trim.function = Some(match word.keyword {
+                            Keyword::LEADING => "ltrim",
+                            Keyword::TRAILING => "rtrim",
+                            _ => "btrim",
+                        });
+                        trim.words = at + 1 - trim.at;
+                    }
+                    (Keyword::FROM, Some(innermost)) => {
+                        if let Some(trim) = innermost.take()
+                            && before.is_some_and(|(before, _)| before < trim.at + trim.words)
+                        {
+                            found.insert(trim.at, (trim.function.unwrap_or("btrim"), at + 1 - trim.at));
+                        }
+                    }
+                    _ => {}
+                }
+            }
             _ => {}
         }
+        before = Some((at, token));
     }
-    None
+    found
 }
 
 /// After these words TABLE is the kind of an object.

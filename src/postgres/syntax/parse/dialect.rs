@@ -124,6 +124,12 @@ fn is_null_test(parser: &Parser) -> bool {
 
 /// Whether BETWEEN with a word behind it is negated, and symmetric; the words are read.
 fn between(parser: &mut Parser) -> Option<(bool, bool)> {
+    // All operators come this way.
+    if !matches!(&parser.peek_token_ref().token, Token::Word(word)
+        if matches!(word.keyword, Keyword::NOT | Keyword::BETWEEN))
+    {
+        return None;
+    }
     [(false, true), (true, true), (false, false), (true, false)].into_iter().find(|(negated, symmetric)| {
         let kind = if *symmetric { Keyword::SYMMETRIC } else { Keyword::ASYMMETRIC };
         let words = [Keyword::NOT, Keyword::BETWEEN, kind];
