@@ -37,6 +37,11 @@ pub(crate) trait PassThrough: Clone + fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether anything is known of how many rows there are.
+    fn has_statistics(&self) -> bool {
+        true
+    }
+
     /// The partition of the input that is read as one of its own.
     fn input_partition(&self, partition: Option<usize>) -> Option<usize> {
         partition
@@ -136,7 +141,11 @@ impl<T: PassThrough> ExecutionPlan for PassThroughExec<T> {
     }
 
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(self.what.input_partition(partition))]
+        match self.what.has_statistics() {
+            true => vec![ChildStats::At(self.what.input_partition(partition))],
+            // Those of the input are then given as unknown.
+            false => vec![ChildStats::Skip],
+        }
     }
 
     fn statistics_from_inputs(&self, inputs: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {

@@ -16,6 +16,8 @@ use rowkey_base::{Error, Result, SqlState};
 
 /// Most nodes of the plan of a statement.
 const NODES_MAX: usize = 10_000;
+/// Most joins, aggregates, windows and sorts, one over the other.
+const HEIGHT_MAX: usize = 400;
 /// Most values and operators of a query, and rows of VALUES.
 const EXPRESSIONS_MAX: usize = 150_000;
 /// Most keys of a sort, and groups and aggregates of a query.
@@ -46,9 +48,10 @@ pub fn has_nodes_at_most(plan: &LogicalPlan, most: usize) -> Result<bool> {
 /// Refuses a plan that would take longer to plan than a statement may.
 ///
 /// # Errors
-/// `STATEMENT_TOO_COMPLEX` for more than 10,000 nodes, or 1,200 sort keys, groups or aggregates of
-/// one node.
+/// `STATEMENT_TOO_COMPLEX` for more than 10,000 nodes, 400 joins, aggregates, windows and sorts one
+/// over the other, or 1,200 sort keys, groups or aggregates of one node.
 pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
+    refuse_high(plan)?;
     let (mut nodes, mut wide) = (0_usize, None);
     plan.apply_with_subqueries(|node| {
         nodes += 1;
@@ -71,6 +74,50 @@ pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
         return Ok(());
     };
     Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
+}
+
+/// Refuses a plan of so many operators one over the other that DataFusion, which goes through those
+/// below at each, takes long.
+fn refuse_high(plan: &LogicalPlan) -> Result<()> {
+    let mut heights = Heights { open: vec![0], too_high: false };
+    plan.visit_with_subqueries(&mut heights).map_err(from_datafusion)?;
+    if !heights.too_high {
+        return Ok(());
+    }
+    let message = format!("more than {HEIGHT_MAX} joins, aggregates, windows and sorts, one over the other");
+    Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint("keep the rows of some in a table"))
+}
+
+/// How many joins and the like are below each open node, one over the other.
+struct Heights {
+    open: Vec<usize>,
+    too_high: bool,
+}
+
+impl TreeNodeVisitor<'_> for Heights {
+    type Node = LogicalPlan;
+
+    fn f_down(&mut self, _: &LogicalPlan) -> PlanResult<TreeNodeRecursion> {
+        self.open.push(0);
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn f_up(&mut self, node: &LogicalPlan) -> PlanResult<TreeNodeRecursion> {
+        let is_high = matches!(
+            node,
+            LogicalPlan::Join(_)
+                | LogicalPlan::Aggregate(_)
+                | LogicalPlan::Window(_)
+                | LogicalPlan::Sort(_)
+                | LogicalPlan::Distinct(_)
+        );
+        let height = self.open.pop().unwrap_or_default() + usize::from(is_high);
+        if let Some(above) = self.open.last_mut() {
+            *above = (*above).max(height);
+        }
+        self.too_high |= height > HEIGHT_MAX;
+        Ok(if self.too_high { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    }
 }
 
 /// Refuses a plan with so many subqueries in its expressions that to join them takes longer than a

@@ -15,7 +15,6 @@ use tokio::task::JoinSet;
 
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::Signals;
-use rowkey_postgres::syntax::{Disposer, Request};
 
 /// More threads than processors: a step that computes for long then shares a processor with the
 /// others' short ones, as the system divides it, instead of keeping it.
@@ -100,12 +99,6 @@ impl ComputeRuntime {
             Some(Ok(Err(panic))) => Err(panicked(panic.as_ref())),
             Some(Err(_)) | None => Err(stopped()),
         }
-    }
-}
-
-impl Disposer for ComputeRuntime {
-    fn dispose(&self, request: Request) {
-        self.drop_apart(request);
     }
 }
 

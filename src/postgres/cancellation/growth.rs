@@ -5,19 +5,30 @@ use std::sync::Arc;
 use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue};
-use datafusion::physical_expr::expressions::Literal;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::expressions::{BinaryExpr, InListExpr, LikeExpr, Literal};
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 
 use super::row_bytes::is_copied;
-use crate::functions::ENLARGING;
+use crate::functions::{ENLARGING, ILIKE, LIKE};
 
 /// Most bytes of constants, repeated for each row, in a batch: within the least budget of values.
 const CONSTANTS_BYTES_MAX: usize = 4 << 20;
 /// Smaller constants are not counted.
 const CONSTANT_BYTES_MIN: usize = 1 << 10;
+const COMPARISONS: [Operator; 8] = [
+    Operator::Eq,
+    Operator::NotEq,
+    Operator::Lt,
+    Operator::LtEq,
+    Operator::Gt,
+    Operator::GtEq,
+    Operator::IsDistinctFrom,
+    Operator::IsNotDistinctFrom,
+];
 /// Rows at a time, where values may be of any size and the batch cannot be tried again.
 const ROWS_OF_ANY_SIZE: usize = 64;
 
@@ -45,6 +56,11 @@ impl Growth {
 
     fn add(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<()> {
         expr.apply(|expr| {
+            if compares(expr) {
+                let operands = expr.children().into_iter().filter(|operand| !operand.is::<Literal>());
+                operands.into_iter().try_for_each(|operand| self.add(operand))?;
+                return Ok(TreeNodeRecursion::Jump);
+            }
             if let Some(literal) = expr.downcast_ref::<Literal>() {
                 let bytes = bytes_of(literal.value());
                 self.constants_bytes += if bytes >= CONSTANT_BYTES_MIN { bytes } else { 0 };
@@ -101,6 +117,15 @@ pub fn makes_large_values(projection: &ProjectionExec) -> Result<bool> {
     Ok(Growth::of(projection)?.is_large())
 }
 
+/// Whether constants beside the operands are taken once, not for each row.
+fn compares(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    let by_call = |call: &ScalarFunctionExpr| [LIKE, ILIKE].contains(&call.fun().name());
+    expr.downcast_ref::<BinaryExpr>().is_some_and(|binary| COMPARISONS.contains(binary.op()))
+        || expr.is::<LikeExpr>()
+        || expr.is::<InListExpr>()
+        || expr.downcast_ref::<ScalarFunctionExpr>().is_some_and(by_call)
+}
+
 fn bytes_of(value: &ScalarValue) -> usize {
     match value {
         ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text)) => {
@@ -111,5 +136,27 @@ fn bytes_of(value: &ScalarValue) -> usize {
         | ScalarValue::LargeBinary(Some(bytes)) => bytes.len(),
         ScalarValue::List(list) => list.values().get_buffer_memory_size(),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field};
+    use datafusion::physical_expr::expressions::{col, like, lit};
+
+    use super::*;
+
+    #[test]
+    fn a_constant_that_is_compared_with_is_there_once() {
+        let schema = Schema::new(vec![Field::new("s", DataType::Utf8, true)]);
+        let (column, long) = (col("s", &schema).expect("a column"), || lit("x".repeat(5_000)));
+        let binary = |operator| Arc::new(BinaryExpr::new(Arc::clone(&column), operator, long())) as Arc<_>;
+        let pattern = like(false, false, Arc::clone(&column), long(), &schema).expect("a condition");
+        let bytes = |expr: Arc<dyn PhysicalExpr>| Growth::of_expr(&expr).expect("no error").constants_bytes();
+        assert_eq!([binary(Operator::Eq), pattern, long()].map(bytes), [0, 0, 5_000]);
+        // A value of each row is made of this one.
+        let made = binary(Operator::StringConcat);
+        assert_eq!(bytes(Arc::clone(&made)), 5_000);
+        assert_eq!(bytes(Arc::new(BinaryExpr::new(made, Operator::Lt, long()))), 5_000);
     }
 }

@@ -33,6 +33,7 @@ use super::row_bytes::is_copied;
 use super::small_batches::{Gathered, gathering, with_small_batches};
 use super::token::CancellationToken;
 use super::unions::in_turn;
+use crate::workarounds::with_replayed_input;
 
 /// Rows that an aggregate makes of a batch by its grouping sets, about.
 const SET_ROWS_MAX: usize = 65_536;
@@ -67,7 +68,7 @@ pub fn cancellable(
         }
         let is_wide_sort = sorts(&plan) && gathered_max < usize::MAX;
         let (repeats, needs) = (repeats_values(&plan) || is_wide_sort, needs_checks(&plan));
-        let plan = bounded(plan, token)?;
+        let plan = bounded(with_replayed_input(plan)?, token)?;
         Ok(match (repeats, needs) {
             (true, _) => Transformed::yes(checked(plan, Cut::Bytes, token)),
             (false, true) => Transformed::yes(checked(plan, Cut::Rows(usize::MAX), token)),

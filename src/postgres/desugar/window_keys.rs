@@ -14,7 +14,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projecti
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::decorrelation::optimization_barrier;
+use super::decorrelation::behind_barriers;
 
 /// What the names of keys behind barriers begin with.
 const KEY: &str = "__window_key";
@@ -50,10 +50,9 @@ impl OptimizerRule for WindowKeysAboveJoins {
             Ok(if replaced.transformed { name.restore(replaced.data) } else { replaced.data })
         });
         let exprs = exprs.collect::<Result<Vec<_>>>()?;
-        // Each behind one more, so that two keys that are equal do not equal each other either.
-        let computed = keys.into_iter().enumerate().map(|(place, (key, name))| {
-            (0..=place).fold(Expr::Column(key), |key, _| optimization_barrier(key)).alias(name)
-        });
+        let (keys, names): (Vec<Column>, Vec<String>) = keys.into_iter().unzip();
+        let computed =
+            behind_barriers(keys.into_iter().map(Expr::Column)).zip(names).map(|(key, name)| key.alias(name));
         let input = Projection::try_new(columns.chain(computed).collect(), window.input)?;
         let window = Window::try_new(exprs, Arc::new(LogicalPlan::Projection(input)))?;
         let plan = Projection::try_new(outputs, Arc::new(LogicalPlan::Window(window)))?;

@@ -31,8 +31,15 @@ pub(super) static FUNCTIONS: [Function; 6] = [
     ),
 ];
 
+/// `/` of operands that are no literals as yet. Its type stays when they become some.
+static QUOTIENT: Function = immutable_of("/", 2, |arguments| returns_quotient(arguments, None), run_divide);
+
 /// The function of an operator of arithmetic.
-pub(super) fn of_operator(op: Operator) -> Option<&'static Function> {
+pub(super) fn of_operator(op: Operator, left: &Expr, right: &Expr) -> Option<&'static Function> {
+    let is_literal = |operand: &Expr| matches!(operand, Expr::Literal(..));
+    if op == Operator::Divide && !(is_literal(left) && is_literal(right)) {
+        return Some(&QUOTIENT);
+    }
     let name = match op {
         Operator::Plus => "+",
         Operator::Minus => "-",
@@ -157,8 +164,12 @@ fn returns_multiply(arguments: &Arguments) -> Result<DataType> {
 
 fn returns_divide(arguments: &Arguments) -> Result<DataType> {
     let constant = |place: usize| arguments.constants.get(place).copied().flatten().and_then(Decimal::of_scalar);
+    returns_quotient(arguments, constant(0).zip(constant(1)))
+}
+
+fn returns_quotient(arguments: &Arguments, constants: Option<(Decimal, Decimal)>) -> Result<DataType> {
     returns_scaled(arguments, scales_interval(arguments, 0, 1), |left, right| {
-        decimal::quotient_type(left, right, constant(0).zip(constant(1)))
+        decimal::quotient_type(left, right, constants)
     })
 }
 

@@ -27,19 +27,24 @@ const CONSTANT_BYTES_MAX: usize = 8192;
 
 /// A condition whose pattern is no constant as a call; others are found in keys and statistics.
 pub(super) fn of_rows(like: Like, kind: impl Fn(&Expr) -> Option<Kind>) -> Expr {
-    let is_constant = matches!(&*like.pattern, Expr::Literal(..) | Expr::Placeholder(_)) && !is_long(&like.pattern);
+    let is_constant =
+        matches!(&*like.pattern, Expr::Literal(..) | Expr::Placeholder(_)) && !is_matched_here(&like.pattern);
     let is_text = |expr| kind(expr) == Some(Kind::Text);
     if is_constant || !is_text(&like.expr) || !is_text(&like.pattern) { Expr::Like(like) } else { call(like) }
 }
 
-/// A condition of texts as a call, if its pattern, which was a parameter, is long.
+/// A condition of texts as a call, if its pattern was a parameter and is one of those.
 pub(crate) fn of_value(like: Like) -> Transformed<Expr> {
-    if is_long(&like.pattern) { Transformed::yes(call(like)) } else { Transformed::no(Expr::Like(like)) }
+    if is_matched_here(&like.pattern) { Transformed::yes(call(like)) } else { Transformed::no(Expr::Like(like)) }
 }
 
-fn is_long(pattern: &Expr) -> bool {
+/// Whether a pattern is long, or ends with an escape character, which arrow takes for a backslash.
+fn is_matched_here(pattern: &Expr) -> bool {
     let Expr::Literal(pattern, _) = pattern else { return false };
-    pattern.try_as_str().flatten().is_some_and(|text| text.len() > CONSTANT_BYTES_MAX)
+    pattern.try_as_str().flatten().is_some_and(|text| {
+        let escapes = text.bytes().rev().take_while(|byte| *byte == b'\\').count();
+        text.len() > CONSTANT_BYTES_MAX || escapes % 2 == 1
+    })
 }
 
 fn call(like: Like) -> Expr {

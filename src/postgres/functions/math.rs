@@ -274,7 +274,7 @@ fn powers_of_doubles(call: &Call) -> Result<ArrayRef> {
                     "zero raised to a negative power is undefined",
                 );
             }
-            if base < 0.0 && exponent.fract() != 0.0 {
+            if base < 0.0 && !exponent.is_nan() && exponent.floor() != exponent {
                 let message = "a negative number raised to a non-integer power yields a complex result";
                 return fail(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, message);
             }

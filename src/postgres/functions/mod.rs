@@ -114,7 +114,7 @@ pub(crate) use range_offsets::{INTERVAL as INTERVAL_OFFSET, QUOTED as QUOTED_OFF
 pub use register::{configure, register};
 pub(crate) use resolution::is_comparison;
 pub use row_in::RowIn;
-pub(crate) use scalar::counts_values;
+pub(crate) use scalar::{ILIKE, LIKE, counts_values};
 pub use series::NAME as GENERATE_SERIES;
 pub(crate) use series::{Moment, OF_BIGINT};
 pub use syntax::rewrite_syntax;

@@ -141,7 +141,7 @@ impl Resolver<'_> {
         {
             return Ok(call(function, vec![*left, *right]));
         }
-        if let Some(function) = arithmetic::of_operator(op) {
+        if let Some(function) = arithmetic::of_operator(op, &left, &right) {
             // Of a long chain only the last operand is looked at.
             let known = |operand: &Expr| {
                 arithmetic::is_operator(operand) || self.kind(operand).is_some_and(|kind| kind != Kind::Other)

@@ -35,8 +35,8 @@ pub(super) const NULLIF_OPERAND: &str = "nullif_operand";
 /// What `x = ANY (array)` becomes, a call with the array and x.
 pub(super) const EQUALS_ANY: &str = "(= any)";
 /// Those of `LIKE` and `ILIKE` with a pattern of each row, or one that is long.
-pub(super) const LIKE: &str = "textlike";
-pub(super) const ILIKE: &str = "texticlike";
+pub(crate) const LIKE: &str = "textlike";
+pub(crate) const ILIKE: &str = "texticlike";
 
 /// What `ARRAY[...]` becomes: DataFusion's name for it.
 pub(super) const MAKE_ARRAY: &str = "make_array";
@@ -290,7 +290,7 @@ impl std::fmt::Debug for Scalar {
 
 impl PartialEq for Scalar {
     fn eq(&self, other: &Self) -> bool {
-        self.function.name == other.function.name && self.deferred == other.deferred
+        std::ptr::eq(self.function, other.function) && self.deferred == other.deferred
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, UnaryOperator, Value,
+    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, UnaryOperator, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -70,6 +70,30 @@ pub(super) enum As {
     Position,
     /// By its expression, where the planner knows no positions.
     Expression,
+}
+
+/// Puts the terms of DISTINCT ON in the order in which ORDER BY begins with them, as the planner
+/// wants them; those that it does not name come after its own.
+pub(super) fn distinct_in_order(distinct_on: &mut Vec<Expr>, order_by: &mut OrderBy) {
+    let OrderByKind::Expressions(order) = &mut order_by.kind else { return };
+    let mut left = std::mem::take(distinct_on);
+    let mut named = Vec::with_capacity(left.len());
+    for term in order.iter() {
+        let Some(place) = left.iter().position(|distinct| *distinct == term.expr) else { break };
+        named.push(left.remove(place));
+        left.retain(|distinct| *distinct != term.expr);
+    }
+    // What follows other terms is refused, as by PostgreSQL.
+    if named.len() == order.len() {
+        let ascending = |expr: &Expr| OrderByExpr {
+            expr: expr.clone(),
+            options: OrderByOptions { asc: None, nulls_first: None },
+            with_fill: None,
+        };
+        order.extend(left.iter().map(ascending));
+    }
+    distinct_on.extend(named);
+    distinct_on.append(&mut left);
 }
 
 impl Resolver<'_> {

@@ -12,7 +12,7 @@ use super::column::{Base, Output, fold, quoted, rename, unique};
 use super::error::{NameError, Result, SqlState};
 use super::key_groups::named_columns;
 use super::label::{Label, label, subquery_label};
-use super::order::{As, Computed, Item};
+use super::order::{As, Computed, Item, distinct_in_order};
 use super::placement::{Clause, Inside, Parts};
 use super::scope::{Level, Resolver, parts, unwrapped};
 
@@ -29,7 +29,7 @@ impl Resolver<'_> {
         self.within(level, |resolver| resolver.clauses(select, order_by))
     }
 
-    fn clauses(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
+    fn clauses(&mut self, select: &mut Select, mut order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
         let mut items = self.select_list(std::mem::take(&mut select.projection))?;
         self.in_clause(Clause::Where, |resolver| resolver.exprs(select.selection.as_mut()))?;
         self.in_clause(Clause::Having, |resolver| resolver.exprs(select.having.as_mut()))?;
@@ -45,7 +45,7 @@ impl Resolver<'_> {
             named = named_columns(select.having.as_ref(), None);
         }
         let distinct_on = matches!(select.distinct, Some(Distinct::On(_)));
-        if let Some(order_by) = order_by {
+        if let Some(order_by) = order_by.as_deref_mut() {
             // The planner compares the expressions of DISTINCT ON with those of ORDER BY.
             self.order_by(order_by, &items, if distinct_on { As::Expression } else { As::Position })?;
             self.keep_apart(&mut items, order_by);
@@ -61,8 +61,11 @@ impl Resolver<'_> {
             select.group_by = GroupByExpr::Expressions(vec![Expr::GroupingSets(vec![Vec::new()])], Vec::new());
         }
         if let Some(Distinct::On(terms)) = &mut select.distinct {
-            for term in terms {
+            for term in terms.iter_mut() {
                 self.output_term(term, &items, As::Expression, "DISTINCT ON")?;
+            }
+            if let Some(order_by) = order_by {
+                distinct_in_order(terms, order_by);
             }
         }
         let (projection, outputs) =

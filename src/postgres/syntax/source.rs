@@ -21,7 +21,8 @@ const MARKED: usize = 128;
 
 impl Source {
     /// A text, with its lines indexed.
-    pub fn new(text: &str) -> Self {
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        let text = text.into();
         let (mut lines, mut marks, mut characters) = (vec![0], Vec::with_capacity(text.len() / MARKED + 1), 0);
         for (byte, character) in text.char_indices() {
             if characters % MARKED == 0 {
@@ -32,7 +33,7 @@ impl Source {
                 lines.push(characters);
             }
         }
-        Self { text: text.into(), lines: lines.into(), marks: marks.into(), characters }
+        Self { text, lines: lines.into(), marks: marks.into(), characters }
     }
 
     /// Byte offset of a place. The parser counts lines and columns from 1, columns in characters.

@@ -29,6 +29,9 @@ pub struct Statement {
 pub trait Disposer: Debug + Send + Sync {
     /// Drops a request.
     fn dispose(&self, request: Request);
+
+    /// The memory that is reserved for them, in bytes.
+    fn reserved_bytes(&self) -> usize;
 }
 
 impl Drop for Statement {
@@ -132,6 +135,11 @@ impl Statement {
         }
         self.disposer = Some(Arc::clone(disposer));
         self
+    }
+
+    /// The memory that is reserved for the statements of its text, in bytes.
+    pub fn reserved_bytes(&self) -> usize {
+        self.disposer.as_ref().map_or(0, |disposer| disposer.reserved_bytes())
     }
 
     /// EXPLAIN of the same; `None` where it is no query and no write.

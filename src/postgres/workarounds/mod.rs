@@ -1,6 +1,7 @@
 //! Workarounds of faults in DataFusion.
 
 mod computed_keys;
+mod deep_statistics;
 mod filter_pushdown;
 mod forgotten_properties;
 mod functional_dependencies;
@@ -8,6 +9,7 @@ mod guarded;
 mod inlined_columns;
 mod null_equal_joins;
 mod partitioned_join_filters;
+mod replayed_joins;
 mod schemas_above_joins;
 mod spilling_sorts;
 mod unambiguous_filters;
@@ -22,6 +24,7 @@ use datafusion::execution::context::SessionState;
 
 use crate::rules::Rules;
 pub(crate) use functional_dependencies::has_repeated_key;
+pub(crate) use replayed_joins::with_replayed_input;
 pub(crate) use schemas_above_joins::recomputed;
 pub(crate) use spilling_sorts::HEAP_ROWS_MAX;
 
@@ -37,7 +40,7 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 12] = [
+const WORKAROUNDS: [Workaround; 13] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
@@ -50,6 +53,7 @@ const WORKAROUNDS: [Workaround; 12] = [
         install: inlined_columns::install,
     },
     Workaround { name: "heaps of sorts that do not spill", upstream: None, install: spilling_sorts::install },
+    Workaround { name: "statistics of deep plans", upstream: None, install: deep_statistics::install },
     Workaround { name: "order of the input of windows", upstream: None, install: window_input_order::install },
     Workaround {
         name: "partitions of joins that wait for one another",

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use arrow::compute::SortOptions;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -87,18 +88,26 @@ fn order_by_keys(
     }
     let orderings = known.oeq_class().iter().cloned();
     let named = EquivalenceProperties::new_with_orderings(input.schema(), orderings);
-    let (mut order, places) = known.find_longest_permutation(keys)?;
+    let (found, places) = known.find_longest_permutation(keys)?;
     let (_, named_places) = named.find_longest_permutation(keys)?;
     let wanted = if is_sorted { keys.len() } else { places.len() };
     if named_places.len() == wanted {
         return Ok(None);
     }
-    if is_sorted {
-        let others = keys.iter().enumerate().filter(|(place, _)| !places.contains(place));
-        order.extend(others.map(|(_, key)| PhysicalSortExpr::new_default(Arc::clone(key))));
-        order.extend(window.order_by().iter().cloned());
+    // A sort by keys has NULLs on either side.
+    for nulls_first in [true, false] {
+        let mut order = found.clone();
+        if is_sorted {
+            let options = SortOptions { descending: false, nulls_first };
+            let others = keys.iter().enumerate().filter(|(place, _)| !places.contains(place));
+            order.extend(others.map(|(_, key)| PhysicalSortExpr::new(Arc::clone(key), options)));
+            order.extend(window.order_by().iter().cloned());
+        }
+        if known.ordering_satisfy(order.clone())? {
+            return Ok(LexOrdering::new(order));
+        }
     }
-    Ok(if known.ordering_satisfy(order.clone())? { LexOrdering::new(order) } else { None })
+    Ok(None)
 }
 
 /// Rows that are in an order too, whose keys are not said to be constant: what is constant is left

@@ -6,7 +6,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{
-    FairSpillPool, MemoryConsumer, MemoryPool, MemoryReservation, TrackConsumersPool,
+    FairSpillPool, GreedyMemoryPool, MemoryConsumer, MemoryPool, MemoryReservation, TrackConsumersPool,
 };
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
@@ -69,6 +69,8 @@ const POOL_PARTS: u64 = 2;
 /// But as much as this, if there is as much: a sort needs ten mebibytes a thread to merge what it
 /// has spilled.
 const POOL_BYTES_MIN: u64 = 64 << 20;
+/// Prepared statements have one part of so many beside.
+const PREPARED_PARTS: u64 = 4;
 /// Consumers named when memory runs out.
 const CONSUMERS_NAMED: usize = 3;
 
@@ -108,6 +110,8 @@ pub struct Compiler {
     columns: Arc<ColumnsCache>,
     compute: Arc<ComputeRuntime>,
     row_budget: Arc<RowBudget>,
+    /// Of prepared statements of all sessions.
+    prepared_pool: Arc<dyn MemoryPool>,
     planning_queue: Arc<PlanningQueue>,
     started: DateTime,
     memory_bytes: u64,
@@ -178,6 +182,7 @@ impl Compiler {
             columns: Arc::new(ColumnsCache::new()),
             compute: Arc::new(ComputeRuntime::start()?),
             row_budget: RowBudget::beside(memory_bytes),
+            prepared_pool: Arc::new(GreedyMemoryPool::new((memory_bytes / PREPARED_PARTS) as usize)),
             planning_queue: Arc::new(PlanningQueue::beside(memory_bytes)),
             started,
             memory_bytes,
@@ -214,6 +219,11 @@ impl Compiler {
 
     pub(crate) fn memory_pool(&self) -> &Arc<dyn MemoryPool> {
         &self.state.state().runtime_env().memory_pool
+    }
+
+    /// Memory for the prepared statements of a session, of which nothing is taken yet.
+    pub(crate) fn memory_of_prepared(&self) -> MemoryReservation {
+        MemoryConsumer::new("prepared statements").register(&self.prepared_pool)
     }
 
     /// Waits until there is room for the plan of a long text, until the permit is dropped.

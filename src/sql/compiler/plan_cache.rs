@@ -16,11 +16,8 @@ use rowkey_storage::{Catalog, Snapshot};
 const BYTES_MAX: u64 = 32 << 20;
 /// Longer texts are not sent twice.
 const TEXT_BYTES_MAX: usize = 64 << 10;
-/// About as many bytes as statements were measured to take, each with its syntax tree, its plan and
-/// its text.
+/// What a statement takes with its plan, mostly.
 const STATEMENT_BYTES: u64 = 16 << 10;
-const TEXT_BYTES_EACH: u64 = 4;
-const COLUMN_BYTES: u64 = 512;
 
 /// Statements with their plans: of the newest catalog, or of an older one, in which what they read
 /// may still be as it is now. They keep no files from being removed.
@@ -89,9 +86,7 @@ impl PlanCache {
         let Some(plan) = &prepared.plan else { return };
         let is_query = matches!(prepared.statement.request, Request::Query(_));
         if is_query && plan.lasts && text.len() <= TEXT_BYTES_MAX && self.has_newest(plan) {
-            let columns = prepared.columns.as_ref().map_or(0, |columns| columns.len());
-            let beside = STATEMENT_BYTES + TEXT_BYTES_EACH * text.len() as u64 + COLUMN_BYTES * columns as u64;
-            let kept = Kept { prepared: Arc::clone(prepared), bytes: beside + plan.memory.bytes };
+            let kept = Kept { prepared: Arc::clone(prepared), bytes: prepared.bytes() as u64 };
             self.plans.insert(key(text, types, &plan.planning), kept);
         }
     }

@@ -13,6 +13,11 @@ use rowkey_postgres::syntax::{Request, RowLocks, Statement};
 use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
 
+/// As statements were measured to take, without their plans.
+const STATEMENT_BYTES: usize = 8 << 10;
+const TEXT_BYTES_EACH: usize = 4;
+const COLUMN_BYTES: usize = 512;
+
 /// A statement with the types of its parameters and columns. Shared and immutable.
 #[derive(Debug)]
 pub struct Prepared {
@@ -58,6 +63,14 @@ impl Prepared {
     /// What it says of rows that it reads FOR UPDATE or FOR SHARE.
     pub(crate) fn row_locks(&self) -> Option<&RowLocks> {
         self.plan.as_ref()?.row_locks.as_ref()
+    }
+
+    /// About as much memory as it takes, in bytes: syntax tree, plan, columns and text.
+    pub(crate) fn bytes(&self) -> usize {
+        let columns = self.columns.as_ref().map_or(0, |columns| columns.len());
+        let plan = self.plan.as_ref().map_or(0, |plan| plan.memory.bytes as usize);
+        let text = self.statement.text().len() * TEXT_BYTES_EACH;
+        STATEMENT_BYTES + text.max(self.statement.reserved_bytes()) + COLUMN_BYTES * columns + plan
     }
 
     pub fn is_empty(&self) -> bool {

@@ -10,6 +10,7 @@ mod copy_to_file;
 mod export;
 mod file_access;
 mod parsing;
+mod prepared_statements;
 #[allow(clippy::module_inception)]
 mod session;
 mod transaction;

@@ -21,12 +21,12 @@ impl Session {
             }
             // A consumer of the pool costs more than to parse a short text.
             let (compute, memory) = (compiler.compute(), compiler.memory("statements"));
-            let text = text.to_owned();
+            let text: Arc<str> = Arc::from(text);
             let mut parsing = Parsing { signals: Arc::clone(&signals), memory };
             let freeing = Arc::clone(compute);
             let parsed = async move {
                 let statements = parse_within(&text, &mut parsing)?;
-                let freed: Arc<dyn Disposer> = Arc::new(Freed { compute: freeing, _memory: parsing.memory });
+                let freed: Arc<dyn Disposer> = Arc::new(Freed { compute: freeing, memory: parsing.memory });
                 Ok(statements.into_iter().map(|statement| statement.disposed_by(&freed)).collect())
             };
             compute.run(&signals, parsed).await
@@ -58,11 +58,15 @@ impl ParseMemory for Parsing {
 #[derive(Debug)]
 struct Freed {
     compute: Arc<ComputeRuntime>,
-    _memory: MemoryReservation,
+    memory: MemoryReservation,
 }
 
 impl Disposer for Freed {
     fn dispose(&self, request: Request) {
         self.compute.drop_apart(request);
+    }
+
+    fn reserved_bytes(&self) -> usize {
+        self.memory.size()
     }
 }

@@ -9,6 +9,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 
 use super::file_access::FileAccess;
+use super::prepared_statements::PreparedStatements;
 use crate::answer::Answer;
 use crate::compiler::{Compiler, Prepared, SettingChanges, StatementContext, StatementSession};
 use crate::compute::ComputeRuntime;
@@ -39,8 +40,8 @@ mod writing;
 use values::{declared, type_named, value_as};
 pub use writing::write_tag;
 
-/// Statements and portals of a session, most of which clients forget to close.
-const NAMED_MAX: usize = 10_000;
+/// Portals of a session, most of which clients forget to close.
+const PORTALS_MAX: usize = 10_000;
 /// What others see of the text that a session runs.
 const QUERY_SHOWN_BYTES_MAX: usize = 64 << 10;
 
@@ -53,7 +54,7 @@ pub struct Session {
     user: String,
     settings: Settings,
     transaction: Transaction,
-    prepared: Arc<BTreeMap<String, Arc<Prepared>>>,
+    prepared: PreparedStatements,
     portals: BTreeMap<String, Portal>,
     cursors_declared: u64,
     notices: Vec<Error>,
@@ -90,7 +91,7 @@ impl Session {
             user: user.to_owned(),
             settings,
             transaction: Transaction::new(Arc::clone(compiler.compute()), compiler.memory_pool()),
-            prepared: Arc::default(),
+            prepared: PreparedStatements::new(compiler.memory_of_prepared()),
             changes: SettingChanges::default(),
             portals: BTreeMap::new(),
             cursors_declared: 0,
@@ -336,31 +337,19 @@ impl Session {
     }
 
     /// Keeps a statement under a name. The unnamed one is replaced, others are not.
+    ///
+    /// # Errors
+    /// `DUPLICATE_PREPARED_STATEMENT`, or `OUT_OF_MEMORY` where prepared statements have no more.
     pub fn keep_statement(&mut self, name: &str, prepared: Arc<Prepared>) -> Result<()> {
-        if !name.is_empty() && self.prepared.contains_key(name) {
-            let message = format!("prepared statement \"{name}\" already exists");
-            return Err(Error::new(SqlState::DUPLICATE_PREPARED_STATEMENT, message));
-        }
-        if self.prepared.len() >= NAMED_MAX {
-            let message = format!("a session keeps at most {NAMED_MAX} prepared statements");
-            return Err(Error::new(SqlState::OUT_OF_MEMORY, message));
-        }
-        Arc::make_mut(&mut self.prepared).insert(name.to_owned(), prepared);
-        Ok(())
+        self.prepared.keep(name, prepared)
     }
 
     pub fn statement(&self, name: &str) -> Result<Arc<Prepared>> {
-        self.prepared.get(name).cloned().ok_or_else(|| {
-            let message = match name {
-                "" => "unnamed prepared statement does not exist".to_owned(),
-                name => format!("prepared statement \"{name}\" does not exist"),
-            };
-            Error::new(SqlState::UNDEFINED_PREPARED_STATEMENT, message)
-        })
+        self.prepared.get(name)
     }
 
     pub fn close_statement(&mut self, name: &str) {
-        Arc::make_mut(&mut self.prepared).remove(name);
+        self.prepared.remove(name);
     }
 
     /// Binds values to a statement, under a name. The unnamed portal is replaced, others are not.
@@ -381,8 +370,8 @@ impl Session {
         if !name.is_empty() && self.portals.contains_key(name) {
             return Err(Error::new(SqlState::DUPLICATE_CURSOR, format!("cursor \"{name}\" already exists")));
         }
-        if self.portals.len() >= NAMED_MAX {
-            return Err(Error::new(SqlState::OUT_OF_MEMORY, format!("a session keeps at most {NAMED_MAX} cursors")));
+        if self.portals.len() >= PORTALS_MAX {
+            return Err(Error::new(SqlState::OUT_OF_MEMORY, format!("a session keeps at most {PORTALS_MAX} cursors")));
         }
         self.portals.insert(name.to_owned(), portal);
         Ok(())
@@ -544,7 +533,7 @@ impl Session {
                         return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
                     }
                     self.portals.clear();
-                    Arc::make_mut(&mut self.prepared).clear();
+                    self.prepared.clear();
                     self.settings.reset_all();
                 }
             }
@@ -565,9 +554,9 @@ impl Session {
             }
             Command::Deallocate(Some(name)) => {
                 self.statement(name)?;
-                Arc::make_mut(&mut self.prepared).remove(name);
+                self.prepared.remove(name);
             }
-            Command::Deallocate(None) => Arc::make_mut(&mut self.prepared).clear(),
+            Command::Deallocate(None) => self.prepared.clear(),
             Command::Declare { name, hold, scroll, statement } => {
                 if !hold && self.transaction.status() == TransactionStatus::Idle {
                     let message = "DECLARE CURSOR can only be used in transaction blocks";
@@ -655,7 +644,7 @@ impl Session {
             settings: self.settings.clone(),
             user: self.user.clone(),
             pid: self.registration.pid,
-            prepared: Arc::clone(&self.prepared),
+            prepared: self.prepared.shown(),
             cursors: self.portals.iter().filter(|(name, _)| !name.is_empty()).map(CursorRow::from).collect(),
             registry: Arc::clone(self.registration.registry()),
             changes: self.changes.clone(),

@@ -94,20 +94,25 @@ fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
 }
 
 /// Whether a label is the name of a column of a correlated condition: the rule adds that column to
-/// the projection by its own name.
+/// the projection by its own name. A cast has the name of what is cast.
 fn shadows_correlated(projection: &Projection) -> Result<bool> {
     let labels = projection.expr.iter().filter_map(|expr| match expr {
-        Expr::Alias(alias) if alias.relation.is_none() => Some(alias.name.as_str()),
+        Expr::Alias(alias) => alias.relation.is_none().then(|| alias.name.clone()),
+        Expr::Cast(_) => Some(expr.schema_name().to_string()),
         _ => None,
     });
-    let labels: HashSet<&str> = labels.collect();
+    let labels: HashSet<String> = labels.collect();
     if labels.is_empty() {
         return Ok(false);
     }
     projection.input.exists(|node| {
         let LogicalPlan::Filter(filter) = node else { return Ok(false) };
         Ok(filter.predicate.contains_outer()
-            && filter.predicate.column_refs().iter().any(|column| labels.contains(column.name.as_str())))
+            && filter
+                .predicate
+                .column_refs()
+                .iter()
+                .any(|column| labels.contains(&column.name) || labels.contains(&column.flat_name())))
     })
 }
 

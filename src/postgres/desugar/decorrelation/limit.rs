@@ -13,7 +13,7 @@ use datafusion::logical_expr::{
 
 use super::decorrelator::Decorrelator;
 use super::domain::Domain;
-use super::optimization_barrier::optimization_barrier;
+use super::optimization_barrier::behind_barriers;
 use super::push_domain::{order, whole};
 
 impl Decorrelator<'_> {
@@ -38,7 +38,7 @@ impl Decorrelator<'_> {
         let number = self.name("row");
         let row_number = WindowFunctionDefinition::WindowUDF(row_number_udwf());
         let row_number = Expr::from(WindowFunction::new(row_number, Vec::new()))
-            .partition_by(domain.exprs().map(optimization_barrier).collect())
+            .partition_by(behind_barriers(domain.exprs()).collect())
             .order_by(order)
             .build()?
             .alias(&number.name);

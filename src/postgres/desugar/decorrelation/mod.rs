@@ -25,7 +25,7 @@ mod work_table;
 pub(super) use decorrelator::DecorrelateSubqueries;
 pub(super) use limit::pushed_down;
 pub(super) use normalize::NormalizeSubqueries;
-pub(super) use optimization_barrier::optimization_barrier;
+pub(super) use optimization_barrier::behind_barriers;
 pub use outer_references::holds_subquery;
 pub(crate) use outer_references::refers_outside;
 pub(super) use outer_references::{has_subqueries, in_subquery};

@@ -16,8 +16,14 @@ static BARRIER: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
 /// The same value. It keeps the order of windows that are partitioned by it: where a column of
 /// PARTITION BY is known to equal one of ORDER BY, DataFusion sorts by one of them and misses the
 /// other.
-pub(in crate::desugar) fn optimization_barrier(expr: Expr) -> Expr {
+fn optimization_barrier(expr: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&BARRIER), vec![expr]))
+}
+
+/// Keys of windows, each behind one barrier more than the one before, so that two that are equal do
+/// not equal each other either.
+pub(in crate::desugar) fn behind_barriers(keys: impl Iterator<Item = Expr>) -> impl Iterator<Item = Expr> {
+    keys.enumerate().map(|(place, key)| (0..=place).fold(key, |key, _| optimization_barrier(key)))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 use super::decorrelator::Decorrelator;
 use super::domain::Domain;
 use super::lateral::lateral_of;
-use super::optimization_barrier::optimization_barrier;
+use super::optimization_barrier::behind_barriers;
 use super::outer_references::{outer_columns, substitute, substitute_in};
 
 impl Decorrelator<'_> {
@@ -121,7 +121,7 @@ impl Decorrelator<'_> {
             let partitioned = substitute(expr.clone(), &domain.columns, inputs)?.transform_down(|expr| match expr {
                 Expr::WindowFunction(mut function) => {
                     let own = std::mem::take(&mut function.params.partition_by);
-                    function.params.partition_by = domain.exprs().map(optimization_barrier).chain(own).collect();
+                    function.params.partition_by = behind_barriers(domain.exprs()).chain(own).collect();
                     Ok(Transformed::new(Expr::WindowFunction(function), true, TreeNodeRecursion::Jump))
                 }
                 expr => Ok(Transformed::no(expr)),

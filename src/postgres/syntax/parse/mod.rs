@@ -17,6 +17,8 @@ mod words;
 
 pub use limits::is_parsed_quickly;
 
+use std::sync::Arc;
+
 use datafusion::sql::sqlparser::ast::{self, Expr};
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
@@ -36,16 +38,17 @@ use words::Words;
 /// Parses statements with semicolons between, in the dialect of PostgreSQL. Empty ones are left
 /// out. All of the text is parsed before any of it runs.
 pub fn parse_all(text: &str) -> Result<Vec<Statement>> {
-    parse_within(text, &mut Unmetered)
+    parse_within(&Arc::from(text), &mut Unmetered)
 }
 
-/// The same for a text that may be long, in memory that is asked for.
-pub fn parse_within(text: &str, memory: &mut impl ParseMemory) -> Result<Vec<Statement>> {
+/// The same for a text that may be long, in memory that is asked for. What the statements keep of
+/// it is not given back.
+pub fn parse_within(text: &Arc<str>, memory: &mut impl ParseMemory) -> Result<Vec<Statement>> {
     let count = token_count(text)?;
     // Those of a statement are copied for its parser.
-    let bytes = count * (size_of::<TokenWithSpan>() + TOKEN_TEXT_BYTES) * 2;
-    memory.grow(bytes)?;
-    let source = Source::new(text);
+    let bytes = (count * (size_of::<TokenWithSpan>() + TOKEN_TEXT_BYTES) + text.len()) * 2;
+    memory.grow(text.len() * KEPT_COPIES + bytes)?;
+    let source = Source::new(Arc::clone(text));
     let tokens = tokens(text, &source, count)?;
     let mut statements = Vec::new();
     for tokens in tokens.split(|token| matches!(token.token, Token::SemiColon | Token::EOF)) {
@@ -82,8 +85,10 @@ impl ParseMemory for Unmetered {
     fn shrink(&mut self, _: usize) {}
 }
 
-/// What the text of a token takes, mostly.
+/// What the text of a token takes beside its characters, mostly.
 const TOKEN_TEXT_BYTES: usize = 16;
+/// The text itself, that of the message, and the constants of the statements.
+const KEPT_COPIES: usize = 3;
 /// `1,` and the like.
 const TOKENS_OF_EXPRESSION: usize = 2;
 /// A statement without its expressions.
