@@ -17,7 +17,7 @@ use rowkey_base::{Error, Result, SqlState};
 /// Most nodes of the plan of a statement.
 const NODES_MAX: usize = 10_000;
 /// Most joins, aggregates, windows and sorts, one over the other.
-const HEIGHT_MAX: usize = 400;
+const HEIGHT_MAX: usize = 300;
 /// Most values and operators of a query, and rows of VALUES.
 const EXPRESSIONS_MAX: usize = 150_000;
 /// Most keys of a sort, and groups and aggregates of a query.
@@ -48,7 +48,7 @@ pub fn has_nodes_at_most(plan: &LogicalPlan, most: usize) -> Result<bool> {
 /// Refuses a plan that would take longer to plan than a statement may.
 ///
 /// # Errors
-/// `STATEMENT_TOO_COMPLEX` for more than 10,000 nodes, 400 joins, aggregates, windows and sorts one
+/// `STATEMENT_TOO_COMPLEX` for more than 10,000 nodes, 300 joins, aggregates, windows and sorts one
 /// over the other, or 1,200 sort keys, groups or aggregates of one node.
 pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
     refuse_high(plan)?;

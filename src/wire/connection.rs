@@ -304,6 +304,7 @@ impl Connection {
         self.notices()?;
         self.report_settings()?;
         self.session.idle();
+        self.wire.handled();
         self.is_ready = true;
         self.request_deadline.clear();
         self.wire.ready(self.session.status())

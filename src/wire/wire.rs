@@ -40,6 +40,8 @@ pub(crate) struct Wire {
     incoming: BytesMut,
     /// The memory of what came in.
     held: MessageBytes,
+    /// Of the message that is being handled.
+    message_bytes: usize,
     /// What is left of a message that is too large, and passed over.
     passed_over: Option<PassedOver>,
     has_ended: bool,
@@ -72,6 +74,7 @@ impl Wire {
             buffer_bytes_max: 0,
             incoming,
             held,
+            message_bytes: 0,
             passed_over: None,
             has_ended: false,
             incoming_bytes_max: 0,
@@ -99,7 +102,7 @@ impl Wire {
             if self.has_ended {
                 return None;
             }
-            if self.held.room(self.incoming.len()) == 0 {
+            if self.room() == 0 {
                 self.passed_over = PassedOver::for_want_of_room(&self.incoming);
             } else if !self.try_read() && self.peer.socket.readable().await.is_err() {
                 self.has_ended = true;
@@ -109,6 +112,7 @@ impl Wire {
 
     /// The next message if all of it has been read.
     pub(crate) fn read_before(&mut self) -> Result<Option<Message>, Lost> {
+        self.handled();
         loop {
             if let Some(mut large) = self.passed_over.take() {
                 self.incoming.advance(large.pass_over(self.incoming.len()));
@@ -119,8 +123,10 @@ impl Wire {
                 }
                 return Ok(Some(large.message()));
             }
+            let buffered = self.incoming.len();
             match message::next(&mut self.incoming)? {
                 Next::Whole(message) => {
+                    self.message_bytes = buffered - self.incoming.len();
                     self.give_back();
                     return Ok(Some(message));
                 }
@@ -130,10 +136,22 @@ impl Wire {
         }
     }
 
+    /// How many bytes may be read to those that are there.
+    fn room(&mut self) -> usize {
+        self.held.room(self.incoming.len() + self.message_bytes)
+    }
+
+    /// Nothing is left of the message that was read last.
+    pub(crate) fn handled(&mut self) {
+        if std::mem::take(&mut self.message_bytes) > 0 {
+            self.held.keep(self.incoming.len());
+        }
+    }
+
     /// Gives back the memory of what was taken from the buffer, which a session that is idle would
     /// keep else, and that of a message which is passed over: what comes would go on to fill it.
     fn give_back(&mut self) {
-        self.held.keep(self.incoming.len());
+        self.held.keep(self.incoming.len() + self.message_bytes);
         let bytes = self.incoming_bytes_max.max(self.incoming.capacity());
         if self.incoming.len() <= READ_BYTES && bytes > BUFFER_BYTES_KEPT_MAX {
             self.incoming = BytesMut::from(&self.incoming[..]);
@@ -155,7 +173,7 @@ impl Wire {
     /// Reads what there is and room for, without a wait; false if that is nothing.
     fn try_read(&mut self) -> bool {
         self.was_filled = false;
-        let room = self.held.room(self.incoming.len());
+        let room = self.room();
         if room == 0 {
             return false;
         }
@@ -215,7 +233,7 @@ impl Wire {
                 Written::Blocked => {}
             }
             let buffered = self.incoming.len();
-            let reads_on = !self.has_ended && buffered < AHEAD_BYTES_MAX && self.held.room(buffered) > 0;
+            let reads_on = !self.has_ended && buffered < AHEAD_BYTES_MAX && self.room() > 0;
             let awaited = if reads_on { Interest::READABLE | Interest::WRITABLE } else { Interest::WRITABLE };
             let ready = self.peer.socket.ready(awaited).await.map_err(|_| gone())?;
             if reads_on && ready.is_readable() {

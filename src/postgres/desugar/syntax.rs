@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use datafusion::common::{Result, not_impl_err};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier,
-    Statement, TableFactor, Value, VisitorMut,
+    FunctionArgumentList, FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr,
+    SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitorMut,
 };
 
 use super::array_subquery::array_of_query;
@@ -19,7 +19,7 @@ use super::set_returning::{relation_of_function, rows_of, series_to_from};
 use super::shifts::with_default;
 use super::ties::with_ties;
 use super::windows::Windows;
-use crate::functions::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS};
+use crate::functions::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS, is_pattern_operator};
 use crate::syntax::{is_byte_order, plain_function, visit_mut};
 
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are
@@ -50,6 +50,39 @@ impl Rewriter {
     fn refuse_if(&mut self, flow: ControlFlow<String>) -> ControlFlow<()> {
         flow.map_break(|unsupported| self.unsupported = Some(unsupported))
     }
+}
+
+/// Patterns of a subquery are those of an array.
+fn items_of_query(items: &mut Expr) {
+    *items = match std::mem::replace(items, null()) {
+        Expr::Nested(mut inner) => {
+            items_of_query(&mut inner);
+            Expr::Nested(inner)
+        }
+        Expr::Subquery(query) => array_of_query(*query),
+        items => items,
+    };
+}
+
+/// `LIKE ALL (SELECT ...)`, which was read as a call.
+fn items_of_quantified(function: &mut Function) {
+    if !matches!(function.name.to_string().to_lowercase().as_str(), "all" | "some") {
+        return;
+    }
+    function.args = match std::mem::replace(&mut function.args, FunctionArguments::None) {
+        FunctionArguments::Subquery(query) => {
+            let array = FunctionArg::Unnamed(FunctionArgExpr::Expr(array_of_query(*query)));
+            let list = FunctionArgumentList { duplicate_treatment: None, args: vec![array], clauses: Vec::new() };
+            FunctionArguments::List(list)
+        }
+        FunctionArguments::List(mut list) => {
+            if let [FunctionArg::Unnamed(FunctionArgExpr::Expr(items))] = list.args.as_mut_slice() {
+                items_of_query(items);
+            }
+            FunctionArguments::List(list)
+        }
+        FunctionArguments::None => FunctionArguments::None,
+    };
 }
 
 /// Whether a query has no columns, as `SELECT FROM t`.
@@ -195,7 +228,17 @@ impl VisitorMut for Rewriter {
                     typed.data_type = DataType::Custom(name_of("bpchar"), Vec::new());
                 }
             }
-            Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
+            Expr::AnyOp { compare_op, right, .. } | Expr::AllOp { compare_op, right, .. }
+                if is_pattern_operator(compare_op) =>
+            {
+                items_of_query(right);
+            }
+            Expr::Like { any, pattern, escape_char, .. } | Expr::ILike { any, pattern, escape_char, .. } => {
+                match pattern.as_mut() {
+                    pattern if *any => items_of_query(pattern),
+                    Expr::Function(function) => items_of_quantified(function),
+                    _ => {}
+                }
                 // DataFusion's escape character is the backslash, as it is without ESCAPE.
                 if let Some(escape) = escape_char.take() {
                     let plain = std::mem::replace(pattern.as_mut(), null());

@@ -110,6 +110,11 @@ fn compared(call: &Call, compare: Compare, any: bool) -> Result<ArrayRef> {
     Ok(Arc::new((0..call.rows).map(of_row).collect::<BooleanArray>()))
 }
 
+/// Whether an operator matches texts with patterns.
+pub(crate) fn is_pattern_operator(operator: &BinaryOperator) -> bool {
+    of_operator(operator).is_some()
+}
+
 /// What the functions for an operator beside `ANY (array)` and `ALL (array)` begin with.
 pub(super) fn of_operator(operator: &BinaryOperator) -> Option<&'static str> {
     Some(match operator {

@@ -109,6 +109,7 @@ pub use frames::FrameLimits;
 pub(crate) use json::jsonb_part;
 pub use json::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS};
 pub use keys::key as comparison_key;
+pub(crate) use like_items::is_pattern_operator;
 pub(crate) use like_texts::of_value as like_value;
 pub(crate) use range_offsets::{INTERVAL as INTERVAL_OFFSET, QUOTED as QUOTED_OFFSET};
 pub use register::{configure, register};

@@ -74,26 +74,37 @@ pub(super) enum As {
 
 /// Puts the terms of DISTINCT ON in the order in which ORDER BY begins with them, as the planner
 /// wants them; those that it does not name come after its own.
-pub(super) fn distinct_in_order(distinct_on: &mut Vec<Expr>, order_by: &mut OrderBy) {
-    let OrderByKind::Expressions(order) = &mut order_by.kind else { return };
+///
+/// # Errors
+/// `INVALID_COLUMN_REFERENCE`: ORDER BY names something else before it has named all of them.
+pub(super) fn distinct_in_order(distinct_on: &mut Vec<Expr>, order_by: &mut OrderBy) -> Result<()> {
+    let OrderByKind::Expressions(order) = &mut order_by.kind else { return Ok(()) };
     let mut left = std::mem::take(distinct_on);
-    let mut named = Vec::with_capacity(left.len());
-    for term in order.iter() {
-        let Some(place) = left.iter().position(|distinct| *distinct == term.expr) else { break };
-        named.push(left.remove(place));
-        left.retain(|distinct| *distinct != term.expr);
+    let mut leading: Vec<OrderByExpr> = Vec::with_capacity(order.len());
+    let mut others = Vec::new();
+    for term in order.drain(..) {
+        // A second time it orders nothing.
+        if leading.iter().any(|known| known.expr == term.expr) {
+            continue;
+        }
+        match left.iter().position(|distinct| *distinct == term.expr) {
+            Some(_) if others.is_empty() => {
+                left.retain(|distinct| *distinct != term.expr);
+                leading.push(term);
+            }
+            _ => others.push(term),
+        }
     }
-    // What follows other terms is refused, as by PostgreSQL.
-    if named.len() == order.len() {
-        let ascending = |expr: &Expr| OrderByExpr {
-            expr: expr.clone(),
-            options: OrderByOptions { asc: None, nulls_first: None },
-            with_fill: None,
-        };
-        order.extend(left.iter().map(ascending));
+    if let (Some(_), Some(other)) = (left.first(), others.first()) {
+        let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
+        return Err(NameError::new(SqlState::INVALID_COLUMN_REFERENCE, message).at_node(&other.expr));
     }
-    distinct_on.extend(named);
-    distinct_on.append(&mut left);
+    let options = OrderByOptions { asc: None, nulls_first: None };
+    leading.extend(left.into_iter().map(|expr| OrderByExpr { expr, options, with_fill: None }));
+    distinct_on.extend(leading.iter().map(|term| term.expr.clone()));
+    order.append(&mut leading);
+    order.append(&mut others);
+    Ok(())
 }
 
 impl Resolver<'_> {

@@ -65,7 +65,7 @@ impl Resolver<'_> {
                 self.output_term(term, &items, As::Expression, "DISTINCT ON")?;
             }
             if let Some(order_by) = order_by {
-                distinct_in_order(terms, order_by);
+                distinct_in_order(terms, order_by)?;
             }
         }
         let (projection, outputs) =

@@ -23,7 +23,8 @@ pub use locate::located;
 pub use merge_actions::is_nothing;
 pub use parameterize::{Literal, Parameterized};
 pub use parse::{
-    ParseMemory, analyzes_write, is_parsed_quickly, only, parse, parse_all, parse_within, refused, select_of, split,
+    ParseMemory, analyzes_write, is_parsed_quickly, kept_bytes, only, parse, parse_all, parse_within, refused,
+    select_of, split,
 };
 pub(crate) use placeholders::number_of;
 pub use placeholders::{count, used, used_in};

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use datafusion::execution::memory_pool::MemoryReservation;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::Signals;
-use rowkey_postgres::syntax::{Disposer, ParseMemory, Request, Statement, is_parsed_quickly, parse_all, parse_within};
+use rowkey_postgres::syntax::{
+    Disposer, ParseMemory, Request, Statement, is_parsed_quickly, kept_bytes, parse_all, parse_within,
+};
 
 use super::session::Session;
 use crate::compute::ComputeRuntime;
@@ -21,8 +23,9 @@ impl Session {
             }
             // A consumer of the pool costs more than to parse a short text.
             let (compute, memory) = (compiler.compute(), compiler.memory("statements"));
-            let text: Arc<str> = Arc::from(text);
             let mut parsing = Parsing { signals: Arc::clone(&signals), memory };
+            parsing.grow(kept_bytes(text))?;
+            let text: Arc<str> = Arc::from(text);
             let freeing = Arc::clone(compute);
             let parsed = async move {
                 let statements = parse_within(&text, &mut parsing)?;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{
@@ -13,6 +13,7 @@ use datafusion::logical_expr::{
 
 use super::Propagation;
 use super::rows::{Rows, Term, project_to};
+use crate::desugar::decorrelation::holds_subquery;
 
 /// Aggregates whose result depends on the order of the rows.
 const AGGREGATES: [&str; 5] = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
@@ -52,19 +53,31 @@ impl Propagation {
         }
     }
 
-    /// Without an ORDER BY, the first row of each group in the order of the input.
-    pub(super) fn distinct_on(&mut self, on: DistinctOn) -> Result<LogicalPlan> {
+    /// Without an ORDER BY, the first row of each group in the order of the input. With one, rows
+    /// come in its order, as far as it names what is distinct.
+    pub(super) fn distinct_on(&mut self, on: DistinctOn, wanted: bool) -> Result<Rows> {
         let Rows { plan, order } = self.rows(Arc::unwrap_or_clone(on.input), on.sort_expr.is_none())?;
-        let sort_expr = match on.sort_expr {
+        let DistinctOn { on_expr, mut select_expr, sort_expr, .. } = on;
+        let mut order_of_rows = Vec::new();
+        let sort_expr = match sort_expr {
             None if !order.is_empty() => {
-                let groups = on.on_expr.iter().map(|expr| expr.clone().sort(true, false));
-                let terms = order.iter().map(Term::sort).filter(|term| !on.on_expr.contains(&term.expr));
+                let groups = on_expr.iter().map(|expr| expr.clone().sort(true, false));
+                let terms = order.iter().map(Term::sort).filter(|term| !on_expr.contains(&term.expr));
                 Some(groups.chain(terms).collect())
+            }
+            Some(sort) if wanted && !sort.iter().any(|by| holds_subquery(&by.expr) || by.expr.contains_outer()) => {
+                for by in &sort[..on_expr.len().min(sort.len())] {
+                    let name = self.name();
+                    select_expr.push(by.expr.clone().alias(&name));
+                    let column = Column::new_unqualified(name);
+                    order_of_rows.push(Term { column, asc: by.asc, nulls_first: by.nulls_first });
+                }
+                Some(sort)
             }
             sort_expr => sort_expr,
         };
-        let on = DistinctOn { input: Arc::new(plan), sort_expr, ..on };
-        Ok(LogicalPlan::Distinct(Distinct::On(on)))
+        let on = DistinctOn::try_new(on_expr, select_expr, sort_expr, Arc::new(plan))?;
+        Ok(Rows { plan: LogicalPlan::Distinct(Distinct::On(on)), order: order_of_rows })
     }
 }
 

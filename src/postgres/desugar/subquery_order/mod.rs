@@ -16,7 +16,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
-use datafusion::logical_expr::{Expr, Limit, LogicalPlan, Projection, Sort, SubqueryAlias};
+use datafusion::logical_expr::{Distinct, Expr, Limit, LogicalPlan, Projection, Sort, SubqueryAlias};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::decorrelation::{has_subqueries, in_subquery, pushed_down};
@@ -42,7 +42,11 @@ impl AnalyzerRule for PropagateSubqueryOrder {
 fn sorts(plan: &LogicalPlan) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {
-        found |= matches!(node, LogicalPlan::Sort(_));
+        found |= match node {
+            LogicalPlan::Sort(_) => true,
+            LogicalPlan::Distinct(Distinct::On(on)) => on.sort_expr.is_some(),
+            _ => false,
+        };
         Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
     Ok(found)
@@ -71,6 +75,8 @@ impl Propagation {
                 let input = self.observed(Arc::unwrap_or_clone(alias.input))?;
                 Ok(LogicalPlan::SubqueryAlias(SubqueryAlias::try_new(Arc::new(input), alias.alias)?))
             }
+            // It sorts what it returns.
+            LogicalPlan::Distinct(Distinct::On(on)) => Ok(self.distinct_on(on, false)?.plan),
             LogicalPlan::Limit(limit) => match on_sort(&limit)? {
                 Some(plan) => self.observed(plan),
                 None => {

@@ -46,7 +46,7 @@ impl Propagation {
                 let input = self.rows(Arc::unwrap_or_clone(input), false)?.plan;
                 Ok(Rows::unordered(LogicalPlan::Distinct(Distinct::All(Arc::new(input)))))
             }
-            LogicalPlan::Distinct(Distinct::On(on)) => self.distinct_on(on).map(Rows::unordered),
+            LogicalPlan::Distinct(Distinct::On(on)) => self.distinct_on(on, wanted),
             // Its inputs are read side by side.
             LogicalPlan::Union(Union { inputs, schema }) => {
                 let unordered = |input| Ok(Arc::new(self.rows(Arc::unwrap_or_clone(input), false)?.plan));

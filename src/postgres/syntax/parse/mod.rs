@@ -41,13 +41,17 @@ pub fn parse_all(text: &str) -> Result<Vec<Statement>> {
     parse_within(&Arc::from(text), &mut Unmetered)
 }
 
-/// The same for a text that may be long, in memory that is asked for. What the statements keep of
-/// it is not given back.
+/// What a text and the constants of its statements take as long as these are kept, in bytes.
+pub fn kept_bytes(text: &str) -> usize {
+    text.len() * 2
+}
+
+/// The same for a text that may be long, in memory that is asked for, beside [`kept_bytes`].
 pub fn parse_within(text: &Arc<str>, memory: &mut impl ParseMemory) -> Result<Vec<Statement>> {
     let count = token_count(text)?;
     // Those of a statement are copied for its parser.
     let bytes = (count * (size_of::<TokenWithSpan>() + TOKEN_TEXT_BYTES) + text.len()) * 2;
-    memory.grow(text.len() * KEPT_COPIES + bytes)?;
+    memory.grow(bytes)?;
     let source = Source::new(Arc::clone(text));
     let tokens = tokens(text, &source, count)?;
     let mut statements = Vec::new();
@@ -87,8 +91,6 @@ impl ParseMemory for Unmetered {
 
 /// What the text of a token takes beside its characters, mostly.
 const TOKEN_TEXT_BYTES: usize = 16;
-/// The text itself, that of the message, and the constants of the statements.
-const KEPT_COPIES: usize = 3;
 /// `1,` and the like.
 const TOKENS_OF_EXPRESSION: usize = 2;
 /// A statement without its expressions.
