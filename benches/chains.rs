@@ -22,7 +22,7 @@ const LONG: Duration = Duration::from_secs(1);
 
 type Text = fn(usize) -> String;
 
-const STATEMENTS: [(&str, Text); 22] = [
+const STATEMENTS: [(&str, Text); 24] = [
     ("n + n + ...", |members| format!("select {} as x from chains", vec!["n"; members].join(" + "))),
     ("n - 1 - 2 ...", |members| format!("select n - {} as x from chains", numbers(members, " - "))),
     ("n * n * ...", |members| format!("select {} as x from chains", vec!["n"; members].join(" * "))),
@@ -62,13 +62,15 @@ const STATEMENTS: [(&str, Text); 22] = [
     }),
     ("joins", joins),
     ("CTEs", ctes),
+    ("CTEs of aggregates", aggregates),
+    ("CTEs of LATERAL", laterals),
     ("UNION ALL", |members| vec!["select n from chains"; members].join(" union all ")),
     ("select list", |members| format!("select {} from chains", each(members, ", ", |at| format!("n + {at} as c{at}")))),
 ];
 
 /// At the limits of a statement: operators in a row, calls, relations, windows and their keys, sort
 /// keys, aggregates, items of a select list, steps of a plan, values of a query.
-const WORST: [(&str, usize, Text); 19] = [
+const WORST: [(&str, usize, Text); 21] = [
     ("n + n + ...", 2000, |members| format!("select {} as x from chains", vec!["n"; members].join(" + "))),
     ("t || t || ...", 2000, |members| format!("select {} as x from chains", vec!["t"; members].join(" || "))),
     ("n & n & ...", 2000, |members| format!("select {} as x from chains", vec!["n"; members].join(" & "))),
@@ -102,8 +104,10 @@ const WORST: [(&str, usize, Text); 19] = [
     ("select list", 1664, |members| {
         format!("select {} from chains", each(members, ", ", |at| format!("n + {at} as c{at}")))
     }),
-    ("CTEs", 3000, ctes),
-    ("UNION ALL", 2000, |members| vec!["select n from chains"; members].join(" union all ")),
+    ("CTEs", 1200, ctes),
+    ("CTEs of aggregates", 300, aggregates),
+    ("CTEs of LATERAL", 299, laterals),
+    ("UNION ALL", 1000, |members| vec!["select n from chains"; members].join(" union all ")),
     ("IN list", 149_000, |members| format!("select * from chains where n in ({})", numbers(members, ","))),
     ("IN pairs of keys", 45_000, |members| {
         let pairs = each(members, ",", |at| format!("('p','{at}')"));
@@ -126,6 +130,27 @@ fn ctes(members: usize) -> String {
         at => format!("c{at} as (select n from c{})", at - 1),
     });
     format!("with {ctes} select * from c{}", members - 1)
+}
+
+fn aggregates(members: usize) -> String {
+    let ctes = each(members, ", ", |at| match at {
+        0 => "c0 as (select n, t from chains)".to_owned(),
+        at => format!("c{at} as (select n, max(t) as t from c{} group by n having count(*) > 0)", at - 1),
+    });
+    format!("with {ctes} select count(*) from c{}", members - 1)
+}
+
+fn laterals(members: usize) -> String {
+    let ctes = each(members, ", ", |at| match at {
+        0 => "c0 as (select n, t from chains)".to_owned(),
+        at => {
+            let before = at - 1;
+            format!(
+                "c{at} as (select c.n, l.t from c{before} c, lateral (select c.t || t as t from (values ('a')) q(t)) l)"
+            )
+        }
+    });
+    format!("with {ctes} select count(*) from c{}", members - 1)
 }
 
 fn each(members: usize, between: &str, text: impl Fn(usize) -> String) -> String {

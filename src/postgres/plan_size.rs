@@ -259,6 +259,8 @@ impl Visitor for Expressions {
 
 #[cfg(test)]
 mod tests {
+    use datafusion::logical_expr::LogicalPlanBuilder;
+
     use super::*;
     use crate::syntax::parse;
 
@@ -304,5 +306,18 @@ mod tests {
         };
         assert!(!with(WITH_QUERIES_MAX));
         assert!(with(WITH_QUERIES_MAX + 1));
+    }
+    #[test]
+    fn operators_one_over_the_other_are_counted_and_those_beside_each_other_are_not() {
+        let rows = || LogicalPlanBuilder::values(vec![vec![logical_expr::lit(1)]]).expect("a row");
+        let distinct = |times: usize| (0..times).try_fold(rows(), |rows, _| rows.distinct()).expect("a plan");
+        let is_refused = |plan: LogicalPlanBuilder| {
+            let refused = refuse_large(&plan.build().expect("a plan"));
+            refused.is_err_and(|error| error.sqlstate() == SqlState::STATEMENT_TOO_COMPLEX)
+        };
+        assert!(!is_refused(distinct(HEIGHT_MAX)));
+        assert!(is_refused(distinct(HEIGHT_MAX + 1)));
+        let beside = distinct(HEIGHT_MAX - 1).union(distinct(HEIGHT_MAX - 1).build().expect("a plan")).expect("a plan");
+        assert!(!is_refused(beside.distinct().expect("a plan")));
     }
 }

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArgumentClause, GroupByExpr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr,
-    TableFactor, TableWithJoins, Value, ValueWithSpan,
+    Distinct, Expr, FunctionArgumentClause, GroupByExpr, Ident, OrderByExpr, OrderByKind, Query, Select, SelectItem,
+    SetExpr, TableFactor, TableWithJoins, Value, ValueWithSpan,
 };
 
 use super::ast::{call, call_with, derived, last_word, quoted, select};
@@ -148,7 +148,7 @@ fn collect_result(mut query: Query) -> Query {
         // A SELECT can hand out what it orders by. DISTINCT and UNION order by what they hand out,
         // and that is the value alone.
         if let SetExpr::Select(select) = query.body.as_mut()
-            && select.distinct.is_none()
+            && !matches!(select.distinct, Some(Distinct::Distinct))
             && !is_position(&by.expr)
         {
             column = format!("__key_{}", columns.len());

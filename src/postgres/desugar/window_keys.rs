@@ -10,7 +10,8 @@ use std::sync::Arc;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projection, Window};
+use datafusion::logical_expr::utils::generate_sort_key;
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projection, SortExpr, Window};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
@@ -54,10 +55,28 @@ impl OptimizerRule for WindowKeysAboveJoins {
         let computed =
             behind_barriers(keys.into_iter().map(Expr::Column)).zip(names).map(|(key, name)| key.alias(name));
         let input = Projection::try_new(columns.chain(computed).collect(), window.input)?;
-        let window = Window::try_new(exprs, Arc::new(LogicalPlan::Projection(input)))?;
-        let plan = Projection::try_new(outputs, Arc::new(LogicalPlan::Window(window)))?;
+        let windows = by_order(exprs)?.into_iter().try_fold(LogicalPlan::Projection(input), |below, exprs| {
+            Window::try_new(exprs, Arc::new(below)).map(LogicalPlan::Window)
+        })?;
+        let plan = Projection::try_new(outputs, Arc::new(windows))?;
         Ok(Transformed::yes(LogicalPlan::Projection(plan)))
     }
+}
+
+/// Windows of one node have one order; by their new keys they may have several.
+fn by_order(exprs: Vec<Expr>) -> Result<Vec<Vec<Expr>>> {
+    let mut by_order: Vec<(Vec<(SortExpr, bool)>, Vec<Expr>)> = Vec::new();
+    for expr in exprs {
+        let key = match expr.clone().unalias() {
+            Expr::WindowFunction(window) => generate_sort_key(&window.params.partition_by, &window.params.order_by)?,
+            _ => Vec::new(),
+        };
+        match by_order.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, exprs)) => exprs.push(expr),
+            None => by_order.push((key, vec![expr])),
+        }
+    }
+    Ok(by_order.into_iter().map(|(_, exprs)| exprs).collect())
 }
 
 /// Whether some key of PARTITION BY is such a column.

@@ -58,7 +58,10 @@ const REMOVED: [&str; 20] = [
 
 /// DataFusion's settings that PostgreSQL's types need.
 pub fn configure(config: SessionConfig) -> SessionConfig {
-    let mut config = config.set_bool("datafusion.sql_parser.parse_float_as_decimal", true);
+    let mut config = config
+        .set_bool("datafusion.sql_parser.parse_float_as_decimal", true)
+        // It takes limits below windows that need all rows.
+        .set_bool("datafusion.optimizer.enable_window_limits", false);
     config.options_mut().extensions.insert(regular_expressions::PatternCache::default());
     config
 }

@@ -29,7 +29,7 @@ const TABLES: [&str; 5] = [
     "create table o as select column1 as x, column2 as n from (values (2, 1), (2, 2), (3, 1)) v",
 ];
 
-const CANARIES: [Canary; 6] = [
+const CANARIES: [Canary; 7] = [
     Canary {
         workaround: "keys of joins where NULL equals NULL",
         statement: "select * from a join b on a.i is not distinct from b.k where a.d = b.w",
@@ -61,6 +61,12 @@ const CANARIES: [Canary; 6] = [
                     where x is not null",
         wrong: Outcome::Rows(0),
         rows: 1,
+    },
+    Canary {
+        workaround: "limits between orders",
+        statement: "select * from (select x from u order by x limit 2 offset 1) q order by x",
+        wrong: Outcome::Rows(1),
+        rows: 2,
     },
     Canary {
         workaround: "subqueries among VALUES",

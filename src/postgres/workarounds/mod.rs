@@ -7,6 +7,7 @@ mod forgotten_properties;
 mod functional_dependencies;
 mod guarded;
 mod inlined_columns;
+mod misplaced_limits;
 mod null_equal_joins;
 mod partitioned_join_filters;
 mod replayed_joins;
@@ -40,7 +41,7 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 13] = [
+const WORKAROUNDS: [Workaround; 14] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
@@ -77,6 +78,7 @@ const WORKAROUNDS: [Workaround; 13] = [
         install: functional_dependencies::install,
     },
     Workaround { name: "properties below operators", upstream: None, install: forgotten_properties::install },
+    Workaround { name: "limits between orders", upstream: None, install: misplaced_limits::install },
     Workaround { name: "subqueries among VALUES", upstream: None, install: values_of_subqueries::install },
 ];
 

@@ -227,8 +227,14 @@ impl Compiler {
     }
 
     /// Waits until there is room for the plan of a long text, until the permit is dropped.
-    pub(crate) async fn room_for_plan(&self, text: &str) -> Option<SemaphorePermit<'_>> {
-        self.planning_queue.enter(text).await
+    async fn room_for_plan(&self, text: &str) -> Option<SemaphorePermit<'_>> {
+        self.planning_queue.enter(text, 0).await
+    }
+
+    /// The same for the physical plan of a statement.
+    pub(crate) async fn room_for_physical_plan(&self, prepared: &Prepared) -> Option<SemaphorePermit<'_>> {
+        let logical_bytes = prepared.plan.as_ref().map_or(0, |plan| plan.memory.bytes);
+        self.planning_queue.enter(prepared.statement.text(), logical_bytes).await
     }
 
     /// Memory of rows that clients have not taken yet.

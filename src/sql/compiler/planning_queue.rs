@@ -5,8 +5,14 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Texts up to this size are admitted at once.
 const TEXT_BYTES_ADMITTED: usize = 16 << 10;
-/// What the plan of a text takes, for each of its bytes: a thousand CTEs, each over the one before.
-const PLAN_BYTES_EACH: u64 = 400;
+/// What the plan of a text takes, for each of its bytes: hundreds of aggregates, each over
+/// the one before.
+const PLAN_BYTES_EACH: u64 = 1000;
+/// Smaller logical plans are admitted at once.
+const LOGICAL_BYTES_ADMITTED: u64 = 256 << 10;
+/// What a physical plan takes while it is made, for each byte of the logical one: three hundred
+/// aggregates, each over the one before.
+const PHYSICAL_BYTES_EACH: u64 = 10;
 const KIBIBYTE: u64 = 1024;
 /// As many permits as a semaphore has, more or less.
 const KIBIBYTES_MAX: u64 = 1 << 29;
@@ -25,13 +31,15 @@ impl PlanningQueue {
         Self { kibibytes_left: Semaphore::new(kibibytes as usize), kibibytes }
     }
 
-    /// Waits until there is room for the plan of a text, which is given back on drop. One at a time
-    /// may be as large as all.
-    pub(super) async fn enter(&self, text: &str) -> Option<SemaphorePermit<'_>> {
-        if text.len() <= TEXT_BYTES_ADMITTED {
+    /// Waits until there is room for the plan of a text, which is given back on drop; for its
+    /// physical plan, if the bytes of the logical one are known. One at a time may be as large as
+    /// all.
+    pub(super) async fn enter(&self, text: &str, logical_bytes: u64) -> Option<SemaphorePermit<'_>> {
+        if text.len() <= TEXT_BYTES_ADMITTED && logical_bytes <= LOGICAL_BYTES_ADMITTED {
             return None;
         }
-        let wanted = (text.len() as u64).saturating_mul(PLAN_BYTES_EACH) / KIBIBYTE;
+        let of_text = (text.len() as u64).saturating_mul(PLAN_BYTES_EACH);
+        let wanted = of_text.max(logical_bytes.saturating_mul(PHYSICAL_BYTES_EACH)) / KIBIBYTE;
         let wanted = u32::try_from(wanted).map_or(self.kibibytes, |wanted| wanted.min(self.kibibytes));
         // It is never closed.
         self.kibibytes_left.acquire_many(wanted).await.ok()
@@ -52,11 +60,12 @@ mod tests {
         let queue = PlanningQueue::beside(64 << 20);
         let (long, longest) = ("x".repeat(60_000), "x".repeat(60_000_000));
         block_on(async {
-            let first = queue.enter(&long).await;
+            let first = queue.enter(&long, 0).await;
             assert!(first.is_some());
-            let mut second = Box::pin(queue.enter(&longest));
+            let mut second = Box::pin(queue.enter(&longest, 0));
             assert!(matches!(poll!(second.as_mut()), Poll::Pending));
-            assert!(queue.enter("select 1").now_or_never().is_some_and(|permit| permit.is_none()));
+            assert!(queue.enter("select 1", 0).now_or_never().is_some_and(|permit| permit.is_none()));
+            assert!(queue.enter("select 1", 60 << 20).now_or_never().is_none());
             drop(first);
             assert!(second.await.is_some());
         });

@@ -34,7 +34,7 @@ impl Executor {
         logical: Logical,
         values: &[SqlValue],
     ) -> Result<Physical> {
-        let _room = self.compiler.room_for_plan(prepared.statement.text()).await;
+        let _room = self.compiler.room_for_physical_plan(prepared).await;
         let planner = self.compiler.planner(context);
         let plan = match logical {
             Logical::Kept(plan) => seen_in(plan, &context.snapshot)?,
