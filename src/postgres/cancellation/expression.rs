@@ -12,7 +12,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::{ColumnarValue, Operator};
-use datafusion::physical_expr::expressions::BinaryExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, LikeExpr, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use super::growth::Growth;
@@ -78,10 +78,18 @@ pub fn checked_filter(filter: Arc<dyn PhysicalExpr>, options: &ConfigOptions) ->
     })?;
     // A constant that a column is compared with stands in no row.
     let rows_max = if has_call { Growth::of_expr(&filter)?.rows_gathered() } else { usize::MAX };
-    if nodes <= SMALL_NODES_MAX && rows_max == usize::MAX {
+    if nodes <= SMALL_NODES_MAX && rows_max == usize::MAX && !searches(&filter) {
         return Ok(filter);
     }
     Ok(Arc::new(CancellableExpr { inner: filter, stop: Stop::of(options), is_condition: true, rows_max }))
+}
+
+/// Whether a condition searches texts for a part of them: there may be hundreds of such conditions
+/// beside each other, and no bounds of pages are compared with them.
+fn searches(filter: &Arc<dyn PhysicalExpr>) -> bool {
+    let Some(like) = filter.downcast_ref::<LikeExpr>() else { return false };
+    let pattern = like.pattern().downcast_ref::<Literal>().and_then(|pattern| pattern.value().try_as_str().flatten());
+    pattern.is_some_and(|pattern| pattern.starts_with(['%', '_']))
 }
 
 impl PartialEq for CancellableExpr {

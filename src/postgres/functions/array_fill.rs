@@ -9,6 +9,7 @@ use arrow::datatypes::{DataType, Int32Type};
 use datafusion::common::Result;
 
 use super::cast::cast_array;
+use super::collecting::shown_bytes;
 use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function, immutable};
@@ -38,7 +39,8 @@ fn run(call: &Call) -> Result<ArrayRef> {
     let dimensions = dimensions.as_list::<i32>();
     let (mut lengths, mut rows) = (Vec::with_capacity(call.rows), Vec::new());
     let mut reserved = call.reserve();
-    let item_bytes = call.arg(0)?.data_type().primitive_width().unwrap_or(size_of::<u128>()) + size_of::<u64>();
+    let value = call.arg(0)?;
+    let item_bytes = value.data_type().primitive_width().unwrap_or(size_of::<u128>()) + size_of::<u64>();
     for row in 0..call.rows {
         let length = match dimensions.is_valid(row) {
             true => length_of(&dimensions.value(row))?,
@@ -46,11 +48,11 @@ fn run(call: &Call) -> Result<ArrayRef> {
                 return fail(SqlState::NULL_VALUE_NOT_ALLOWED, "dimension array or low bound array cannot be null");
             }
         };
-        reserved.value(length.saturating_mul(item_bytes))?;
+        // Items share a text until rows are made of them.
+        reserved.value(length.saturating_mul(item_bytes + shown_bytes(&value.slice(row, 1))))?;
         rows.extend(std::iter::repeat_n(row as u64, length));
         lengths.push(length);
     }
-    let value = call.arg(0)?;
     let values = take(value, &UInt64Array::from(rows), None)?;
     let DataType::List(item) = call.returns else { return super::scalar::undefined(call.function, std::iter::empty()) };
     let offsets = OffsetBuffer::from_lengths(lengths);

@@ -1,9 +1,9 @@
 //! Limits between orders.
 //!
 //! - DataFusion moves an order that is required above a limit to below it, as if the rows that are
-//!   skipped in another order were the same; and of a limit that only skips it drops the sort below,
-//!   which nothing else requires. So a limit that skips requires the order of its input itself, and
-//!   what is above it knows of no order.
+//!   skipped in another order were the same; and of a limit that only skips it drops the sort
+//!   below, which nothing else requires. So a limit that skips requires the order of its input
+//!   itself, and what is above it knows of no order.
 //! - Of a sort with a limit that windows below make unnecessary, it moves the limit to below those
 //!   windows, or forgets it. So the limit stands above such a sort.
 

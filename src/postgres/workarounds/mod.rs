@@ -55,6 +55,7 @@ const WORKAROUNDS: [Workaround; 14] = [
     },
     Workaround { name: "heaps of sorts that do not spill", upstream: None, install: spilling_sorts::install },
     Workaround { name: "statistics of deep plans", upstream: None, install: deep_statistics::install },
+    Workaround { name: "limits between orders", upstream: None, install: misplaced_limits::install },
     Workaround { name: "order of the input of windows", upstream: None, install: window_input_order::install },
     Workaround {
         name: "partitions of joins that wait for one another",
@@ -78,7 +79,6 @@ const WORKAROUNDS: [Workaround; 14] = [
         install: functional_dependencies::install,
     },
     Workaround { name: "properties below operators", upstream: None, install: forgotten_properties::install },
-    Workaround { name: "limits between orders", upstream: None, install: misplaced_limits::install },
     Workaround { name: "subqueries among VALUES", upstream: None, install: values_of_subqueries::install },
 ];
 
