@@ -11,7 +11,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::generate_sort_key;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projection, SortExpr, Window};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projection, Window};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
@@ -65,18 +65,21 @@ impl OptimizerRule for WindowKeysAboveJoins {
 
 /// Windows of one node have one order; by their new keys they may have several.
 fn by_order(exprs: Vec<Expr>) -> Result<Vec<Vec<Expr>>> {
-    let mut by_order: Vec<(Vec<(SortExpr, bool)>, Vec<Expr>)> = Vec::new();
+    let (mut orders, mut by_order) = (Vec::new(), Vec::<Vec<Expr>>::new());
     for expr in exprs {
-        let key = match expr.clone().unalias() {
+        let order = match expr.clone().unalias() {
             Expr::WindowFunction(window) => generate_sort_key(&window.params.partition_by, &window.params.order_by)?,
             _ => Vec::new(),
         };
-        match by_order.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, exprs)) => exprs.push(expr),
-            None => by_order.push((key, vec![expr])),
+        match orders.iter().position(|known| *known == order) {
+            Some(place) => by_order[place].push(expr),
+            None => {
+                orders.push(order);
+                by_order.push(vec![expr]);
+            }
         }
     }
-    Ok(by_order.into_iter().map(|(_, exprs)| exprs).collect())
+    Ok(by_order)
 }
 
 /// Whether some key of PARTITION BY is such a column.
