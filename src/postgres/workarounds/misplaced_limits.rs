@@ -66,7 +66,7 @@ impl TreeNodeRewriter for Rewriter {
         self.is_sorted_above.pop();
         if let Some(sort) = plan.downcast_ref::<SortExec>()
             && let Some(fetch) = sort.fetch()
-            && sort.input().exists(|plan| Ok(plan.is::<WindowAggExec>() || plan.is::<BoundedWindowAggExec>()))?
+            && comes_from_windows(sort.input())
         {
             let all = Arc::new(sort.with_fetch(None));
             return Ok(Transformed::yes(Arc::new(GlobalLimitExec::new(all, 0, Some(fetch)))));
@@ -81,6 +81,15 @@ impl TreeNodeRewriter for Rewriter {
             Some(true) => PassThroughExec::over(plan, Unordered),
             _ => plan,
         }))
+    }
+}
+
+/// Whether rows are those of windows, in their order.
+fn comes_from_windows(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    match plan.children().as_slice() {
+        _ if plan.is::<WindowAggExec>() || plan.is::<BoundedWindowAggExec>() => true,
+        [input] if plan.maintains_input_order() == [true] => comes_from_windows(input),
+        _ => false,
     }
 }
 
