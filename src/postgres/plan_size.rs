@@ -51,55 +51,63 @@ pub fn has_nodes_at_most(plan: &LogicalPlan, most: usize) -> Result<bool> {
 /// `STATEMENT_TOO_COMPLEX` for more than 10,000 nodes, 300 joins, aggregates, windows and sorts one
 /// over the other, or 1,200 sort keys, groups or aggregates of one node.
 pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
-    refuse_high(plan)?;
-    let (mut nodes, mut wide) = (0_usize, None);
-    plan.apply_with_subqueries(|node| {
-        nodes += 1;
-        wide = match node {
-            LogicalPlan::Sort(sort) if sort.expr.len() > WIDTH_MAX => Some("keys of ORDER BY or DISTINCT"),
-            LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.len() > WIDTH_MAX => Some("groups"),
-            LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.len() > WIDTH_MAX => Some("aggregates"),
-            _ => None,
-        };
-        let goes_on = nodes <= NODES_MAX && wide.is_none();
-        Ok(if goes_on { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
-    })
-    .map_err(from_datafusion)?;
-    let (message, hint) = if let Some(members) = wide {
-        (format!("a query has more than {WIDTH_MAX} {members}"), "make several queries of it")
-    } else if nodes > NODES_MAX {
-        let hint = "a query that reads another one twice doubles it: keep its rows in a table";
-        (format!("the statement is planned in more than {NODES_MAX} steps"), hint)
-    } else {
-        return Ok(());
+    let mut size = PlanSize { nodes: 0, heights: vec![0], excess: None };
+    plan.visit_with_subqueries(&mut size).map_err(from_datafusion)?;
+    let (message, hint) = match size.excess {
+        None => return Ok(()),
+        Some(Excess::Wide(members)) => {
+            (format!("a query has more than {WIDTH_MAX} {members}"), "make several queries of it")
+        }
+        Some(Excess::High) => {
+            let message = format!("more than {HEIGHT_MAX} joins, aggregates, windows and sorts, one over the other");
+            (message, "keep the rows of some in a table")
+        }
+        Some(Excess::Nodes) => {
+            let hint = "a query that reads another one twice doubles it: keep its rows in a table";
+            (format!("the statement is planned in more than {NODES_MAX} steps"), hint)
+        }
     };
     Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
 }
 
-/// Refuses a plan of so many operators one over the other that DataFusion, which goes through those
-/// below at each, takes long.
-fn refuse_high(plan: &LogicalPlan) -> Result<()> {
-    let mut heights = Heights { open: vec![0], too_high: false };
-    plan.visit_with_subqueries(&mut heights).map_err(from_datafusion)?;
-    if !heights.too_high {
-        return Ok(());
+/// What a plan has so far. It is looked at no further than to where it is too large.
+struct PlanSize {
+    nodes: usize,
+    /// How many joins, aggregates, windows and sorts are below each open node, one over the other:
+    /// at each, DataFusion goes through those below.
+    heights: Vec<usize>,
+    excess: Option<Excess>,
+}
+
+enum Excess {
+    Nodes,
+    Wide(&'static str),
+    High,
+}
+
+impl PlanSize {
+    fn goes_on(&self) -> TreeNodeRecursion {
+        if self.excess.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue }
     }
-    let message = format!("more than {HEIGHT_MAX} joins, aggregates, windows and sorts, one over the other");
-    Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint("keep the rows of some in a table"))
 }
 
-/// How many joins and the like are below each open node, one over the other.
-struct Heights {
-    open: Vec<usize>,
-    too_high: bool,
-}
-
-impl TreeNodeVisitor<'_> for Heights {
+impl TreeNodeVisitor<'_> for PlanSize {
     type Node = LogicalPlan;
 
-    fn f_down(&mut self, _: &LogicalPlan) -> PlanResult<TreeNodeRecursion> {
-        self.open.push(0);
-        Ok(TreeNodeRecursion::Continue)
+    fn f_down(&mut self, node: &LogicalPlan) -> PlanResult<TreeNodeRecursion> {
+        self.nodes += 1;
+        self.heights.push(0);
+        self.excess = match node {
+            LogicalPlan::Sort(sort) if sort.expr.len() > WIDTH_MAX => {
+                Some(Excess::Wide("keys of ORDER BY or DISTINCT"))
+            }
+            LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.len() > WIDTH_MAX => Some(Excess::Wide("groups")),
+            LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.len() > WIDTH_MAX => {
+                Some(Excess::Wide("aggregates"))
+            }
+            _ => (self.nodes > NODES_MAX).then_some(Excess::Nodes),
+        };
+        Ok(self.goes_on())
     }
 
     fn f_up(&mut self, node: &LogicalPlan) -> PlanResult<TreeNodeRecursion> {
@@ -111,12 +119,14 @@ impl TreeNodeVisitor<'_> for Heights {
                 | LogicalPlan::Sort(_)
                 | LogicalPlan::Distinct(_)
         );
-        let height = self.open.pop().unwrap_or_default() + usize::from(is_high);
-        if let Some(above) = self.open.last_mut() {
+        let height = self.heights.pop().unwrap_or_default() + usize::from(is_high);
+        if let Some(above) = self.heights.last_mut() {
             *above = (*above).max(height);
         }
-        self.too_high |= height > HEIGHT_MAX;
-        Ok(if self.too_high { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        if height > HEIGHT_MAX {
+            self.excess = Some(Excess::High);
+        }
+        Ok(self.goes_on())
     }
 }
 
@@ -307,6 +317,7 @@ mod tests {
         assert!(!with(WITH_QUERIES_MAX));
         assert!(with(WITH_QUERIES_MAX + 1));
     }
+
     #[test]
     fn operators_one_over_the_other_are_counted_and_those_beside_each_other_are_not() {
         let rows = || LogicalPlanBuilder::values(vec![vec![logical_expr::lit(1)]]).expect("a row");
@@ -319,5 +330,15 @@ mod tests {
         assert!(is_refused(distinct(HEIGHT_MAX + 1)));
         let beside = distinct(HEIGHT_MAX - 1).union(distinct(HEIGHT_MAX - 1).build().expect("a plan")).expect("a plan");
         assert!(!is_refused(beside.distinct().expect("a plan")));
+    }
+
+    /// Thirty doublings are a thousand million nodes.
+    #[test]
+    fn plans_that_double_are_looked_at_no_further_than_they_may_be_large() {
+        let row = LogicalPlanBuilder::values(vec![vec![logical_expr::lit(1)]]).expect("a row");
+        let doubled = (0..30).try_fold(row, |below, _| below.clone().union(below.build()?));
+        let plan = doubled.and_then(LogicalPlanBuilder::build).expect("a plan");
+        let error = refuse_large(&plan).expect_err("refused");
+        assert!(error.to_string().contains("10000 steps"), "{error}");
     }
 }

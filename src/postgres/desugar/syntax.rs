@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use datafusion::common::{Result, not_impl_err};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr,
-    SetOperator, SetQuantifier, Statement, TableFactor, Value, VisitorMut,
+    FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier,
+    Statement, TableFactor, Value, VisitorMut,
 };
 
 use super::array_subquery::array_of_query;
@@ -64,25 +64,15 @@ fn items_of_query(items: &mut Expr) {
     };
 }
 
-/// `LIKE ALL (SELECT ...)`, which was read as a call.
+/// `LIKE ALL ((SELECT ...))`, which was read as a call.
 fn items_of_quantified(function: &mut Function) {
-    if !matches!(function.name.to_string().to_lowercase().as_str(), "all" | "some") {
-        return;
+    let is_quantifier = matches!(function.name.to_string().to_lowercase().as_str(), "all" | "some");
+    if is_quantifier
+        && let FunctionArguments::List(list) = &mut function.args
+        && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(items))] = list.args.as_mut_slice()
+    {
+        items_of_query(items);
     }
-    function.args = match std::mem::replace(&mut function.args, FunctionArguments::None) {
-        FunctionArguments::Subquery(query) => {
-            let array = FunctionArg::Unnamed(FunctionArgExpr::Expr(array_of_query(*query)));
-            let list = FunctionArgumentList { duplicate_treatment: None, args: vec![array], clauses: Vec::new() };
-            FunctionArguments::List(list)
-        }
-        FunctionArguments::List(mut list) => {
-            if let [FunctionArg::Unnamed(FunctionArgExpr::Expr(items))] = list.args.as_mut_slice() {
-                items_of_query(items);
-            }
-            FunctionArguments::List(list)
-        }
-        FunctionArguments::None => FunctionArguments::None,
-    };
 }
 
 /// Whether a query has no columns, as `SELECT FROM t`.

@@ -86,27 +86,36 @@ impl TreeNodeRewriter for Rewriter {
 
 /// Whether rows are those of windows, in their order.
 fn comes_from_windows(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let mut plan = plan;
+    while !plan.is::<WindowAggExec>() && !plan.is::<BoundedWindowAggExec>() {
+        match in_order_of(plan) {
+            Some(input) => plan = input,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// The input whose order the rows of an operator have.
+fn in_order_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&Arc<dyn ExecutionPlan>> {
     match plan.children().as_slice() {
-        _ if plan.is::<WindowAggExec>() || plan.is::<BoundedWindowAggExec>() => true,
-        [input] if plan.maintains_input_order() == [true] => comes_from_windows(input),
-        _ => false,
+        [input] if plan.maintains_input_order() == [true] => Some(input),
+        _ => None,
     }
 }
 
 /// The plan whose sort, if its rows come from one, is required.
 fn required(plan: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-    if let Some(sort) = plan.downcast_ref::<SortExec>() {
+    let required = Arc::clone(plan).transform_down(|plan| {
+        let Some(sort) = plan.downcast_ref::<SortExec>() else {
+            let next = if in_order_of(&plan).is_some() { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Jump };
+            return Ok(Transformed::new(plan, false, next));
+        };
         let order = Some(OrderingRequirements::from(sort.expr().clone()));
-        let input = Arc::clone(plan);
-        return Ok(Arc::new(OutputRequirementExec::new(input, order, Distribution::SinglePartition, None)));
-    }
-    match plan.children().as_slice() {
-        [input] if plan.maintains_input_order() == [true] => {
-            let input = required(input)?;
-            replace_children_if_necessary(Arc::clone(plan), vec![input])
-        }
-        _ => Ok(Arc::clone(plan)),
-    }
+        let required = OutputRequirementExec::new(Arc::clone(&plan), order, Distribution::SinglePartition, None);
+        Ok(Transformed::new(Arc::new(required), true, TreeNodeRecursion::Jump))
+    })?;
+    Ok(required.data)
 }
 
 /// Rows of whose order nothing is known.

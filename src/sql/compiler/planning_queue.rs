@@ -5,8 +5,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Texts up to this size are admitted at once.
 const TEXT_BYTES_ADMITTED: usize = 16 << 10;
-/// What the plan of a text takes, for each of its bytes: hundreds of aggregates, each over
-/// the one before.
+/// What the plan of a text takes, for each of its bytes: hundreds of aggregates, each over the one
+/// before.
 const PLAN_BYTES_EACH: u64 = 1000;
 /// Smaller logical plans are admitted at once.
 const LOGICAL_BYTES_ADMITTED: u64 = 256 << 10;
