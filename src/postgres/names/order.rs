@@ -95,9 +95,11 @@ pub(super) fn distinct_in_order(distinct_on: &mut Vec<Expr>, order_by: &mut Orde
             _ => others.push(term),
         }
     }
-    if let (Some(_), Some(other)) = (left.first(), others.first()) {
+    if let Some(unnamed) = left.first()
+        && !others.is_empty()
+    {
         let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
-        return Err(NameError::new(SqlState::INVALID_COLUMN_REFERENCE, message).at_node(&other.expr));
+        return Err(NameError::new(SqlState::INVALID_COLUMN_REFERENCE, message).at_node(unnamed));
     }
     let options = OrderByOptions { asc: None, nulls_first: None };
     leading.extend(left.into_iter().map(|expr| OrderByExpr { expr, options, with_fill: None }));
