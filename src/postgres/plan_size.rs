@@ -22,6 +22,8 @@ const HEIGHT_MAX: usize = 300;
 const EXPRESSIONS_MAX: usize = 150_000;
 /// Most keys of a sort, and groups and aggregates of a query.
 const WIDTH_MAX: usize = 1_200;
+/// What there may be too many of.
+pub(crate) const SORT_KEYS: &str = "keys of ORDER BY or DISTINCT";
 /// Most windows that differ in their keys: each is a node of the plan over all those before.
 const WINDOWS_MAX: usize = 250;
 /// Most WITH queries: each may be over the one before it.
@@ -55,9 +57,7 @@ pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
     plan.visit_with_subqueries(&mut size).map_err(from_datafusion)?;
     let (message, hint) = match size.excess {
         None => return Ok(()),
-        Some(Excess::Wide(members)) => {
-            (format!("a query has more than {WIDTH_MAX} {members}"), "make several queries of it")
-        }
+        Some(Excess::Wide(message, hint)) => (message, hint),
         Some(Excess::High) => {
             let message = format!("more than {HEIGHT_MAX} joins, aggregates, windows and sorts, one over the other");
             (message, "keep the rows of some in a table")
@@ -68,6 +68,11 @@ pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
         }
     };
     Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
+}
+
+/// Message and hint for more than 1,200 sort keys, groups or aggregates of a query.
+pub(crate) fn excess_width(count: usize, members: &str) -> Option<(String, &'static str)> {
+    (count > WIDTH_MAX).then(|| (format!("a query has more than {WIDTH_MAX} {members}"), "make several queries of it"))
 }
 
 /// What a plan has so far. It is looked at no further than to where it is too large.
@@ -81,7 +86,8 @@ struct PlanSize {
 
 enum Excess {
     Nodes,
-    Wide(&'static str),
+    /// Message and hint.
+    Wide(String, &'static str),
     High,
 }
 
@@ -97,15 +103,15 @@ impl TreeNodeVisitor<'_> for PlanSize {
     fn f_down(&mut self, node: &LogicalPlan) -> PlanResult<TreeNodeRecursion> {
         self.nodes += 1;
         self.heights.push(0);
-        self.excess = match node {
-            LogicalPlan::Sort(sort) if sort.expr.len() > WIDTH_MAX => {
-                Some(Excess::Wide("keys of ORDER BY or DISTINCT"))
-            }
-            LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.len() > WIDTH_MAX => Some(Excess::Wide("groups")),
-            LogicalPlan::Aggregate(aggregate) if aggregate.aggr_expr.len() > WIDTH_MAX => {
-                Some(Excess::Wide("aggregates"))
-            }
-            _ => (self.nodes > NODES_MAX).then_some(Excess::Nodes),
+        let wide = match node {
+            LogicalPlan::Sort(sort) => excess_width(sort.expr.len(), SORT_KEYS),
+            LogicalPlan::Aggregate(aggregate) => excess_width(aggregate.group_expr.len(), "groups")
+                .or_else(|| excess_width(aggregate.aggr_expr.len(), "aggregates")),
+            _ => None,
+        };
+        self.excess = match wide {
+            Some((message, hint)) => Some(Excess::Wide(message, hint)),
+            None => (self.nodes > NODES_MAX).then_some(Excess::Nodes),
         };
         Ok(self.goes_on())
     }

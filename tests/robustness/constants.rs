@@ -47,6 +47,26 @@ fn large_values_of_each_row_are_made_wherever_they_stand() {
         ),
         (&format!("select count(*) from (select 1 from generate_series(1, 200) g group by {large}) t"), "200"),
         (&format!("select max(length({large})) filter (where g < 10) from generate_series(1, 60) g"), "200009"),
+        (&format!("select length(max({large}) filter (where g < 300)) from generate_series(1, 500) g"), "200299"),
+        (
+            &format!(
+                "select max(length(v)) from (select lag({large}, 50) over (order by g) v \
+                 from generate_series(1, 200) g) t"
+            ),
+            "200150",
+        ),
+        // More than there is memory.
+        (
+            &format!(
+                "select max(length(v)) from (select {large} v, g from generate_series(1, 2000) g order by g offset 5) t"
+            ),
+            "202000",
+        ),
+        (
+            "select sum(n) from (select row_number() over (order by repeat(g::text, 2000)) n \
+             from generate_series(1, 30000) g) t",
+            "450015000",
+        ),
         (
             "select count(*) from (select g % 10 from generate_series(1, 100) g group by 1 \
              having length(max(repeat('x', (200000 + g)::int))) > 200095) t",

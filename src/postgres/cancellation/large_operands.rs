@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use datafusion::common::Result;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::{Column, Literal};
+use datafusion::physical_expr::expressions::{Column, Literal, case};
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, PhysicalGroupBy};
-use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::{FilterExec, FilterExecBuilder};
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::sorts::sort::SortExec;
@@ -17,7 +16,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProp
 use super::growth::Growth;
 use super::operator::{Cut, checked};
 use super::projection::LargeProjectionExec;
-use super::small_batches::{Gathered, gathering};
+use super::sorts::sort_of_whole_batches;
 use super::token::CancellationToken;
 use crate::pass_through::{PassThrough, PassThroughExec};
 
@@ -51,6 +50,19 @@ impl Operands {
             self.columns.push(ProjectionExpr { expr: Arc::clone(expr), alias: format!("operand {index}") });
         }
         Ok(Arc::new(Column::new(&self.columns[index].alias, index)))
+    }
+
+    /// The same, NULL where a condition does not hold.
+    fn operand_where(
+        &mut self,
+        expr: &Arc<dyn PhysicalExpr>,
+        condition: &Arc<dyn PhysicalExpr>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        if !Growth::of_expr(expr)?.is_large() || expr.is::<Literal>() {
+            return Ok(Arc::clone(expr));
+        }
+        let when = vec![(Arc::clone(condition), Arc::clone(expr))];
+        self.operand(&case(None, when, None)?)
     }
 
     /// The projection; None without large values.
@@ -103,12 +115,9 @@ fn aggregated(aggregate: &AggregateExec, token: &Arc<CancellationToken>) -> Resu
     let keys = keys.collect::<Result<Vec<_>>>()?;
     let mut functions = Vec::with_capacity(aggregate.aggr_expr().len());
     for (function, filter) in aggregate.aggr_expr().iter().zip(aggregate.filter_expr()) {
-        // Without its filter, a function may not be evaluated.
-        match function_of(function, &mut operands)? {
-            Some(over_columns) if filter.is_none() || Arc::ptr_eq(&over_columns, function) => {
-                functions.push(over_columns);
-            }
-            _ => return Ok(None),
+        match function_of(function, filter.as_ref(), &mut operands)? {
+            Some(over_columns) => functions.push(over_columns),
+            None => return Ok(None),
         }
     }
     let filters = aggregate.filter_expr().to_vec();
@@ -124,10 +133,15 @@ fn aggregated(aggregate: &AggregateExec, token: &Arc<CancellationToken>) -> Resu
 
 fn function_of(
     function: &Arc<AggregateFunctionExpr>,
+    filter: Option<&Arc<dyn PhysicalExpr>>,
     operands: &mut Operands,
 ) -> Result<Option<Arc<AggregateFunctionExpr>>> {
     let all = function.all_expressions();
-    let operand = |expr| operands.operand(expr);
+    // What the filter leaves out may not be computed.
+    let operand = |expr| match filter {
+        Some(filter) => operands.operand_where(expr, filter),
+        None => operands.operand(expr),
+    };
     let replaced = all.args.iter().chain(&all.order_by_exprs).map(operand).collect::<Result<Vec<_>>>()?;
     if replaced.iter().zip(all.args.iter().chain(&all.order_by_exprs)).all(|(new, old)| Arc::ptr_eq(new, old)) {
         return Ok(Some(Arc::clone(function)));
@@ -154,16 +168,6 @@ fn sorted(sort: &SortExec, token: &Arc<CancellationToken>) -> Result<Option<Arc<
     let sorted = sort_of_whole_batches(Arc::new(sorted.with_fetch(sort.fetch())), token)?;
     let kept = ProjectionExec::try_new(kept, checked(sorted, Cut::Bytes, token))?;
     Ok(Some(PassThroughExec::over(Arc::new(kept), SortedBy(sort.expr().clone()))))
-}
-
-/// A sort that keeps batches as they come, in buffers of their own.
-pub(super) fn sort_of_whole_batches(
-    sort: Arc<dyn ExecutionPlan>,
-    token: &Arc<CancellationToken>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    let inputs = sort.children().into_iter();
-    let inputs = inputs.map(|input| checked(Arc::clone(input), Cut::Owned, token)).collect();
-    gathering(replace_children_if_necessary(sort, inputs)?, Gathered::AllRows)
 }
 
 /// Rows in the order of expressions that are no columns of them any more: windows look for it.

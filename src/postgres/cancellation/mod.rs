@@ -20,6 +20,7 @@ mod repartition;
 mod row_bytes;
 mod signals;
 mod small_batches;
+mod sorts;
 mod token;
 mod unions;
 

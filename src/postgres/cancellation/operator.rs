@@ -43,9 +43,12 @@ pub(super) enum Cut {
     /// As many as show no more bytes than the values of a batch may have, in buffers of their own:
     /// for operators that repeat long values.
     Bytes,
-    /// All, in buffers of their own if they show little of theirs: operators that keep batches
-    /// would count each with the whole.
-    Owned,
+    /// At most so many, and as many as show a part of what the values of a batch may have, in
+    /// buffers of their own if they show little of theirs: sorts keep batches, and would count each
+    /// with the whole.
+    Sorted {
+        rows_max: usize,
+    },
 }
 
 /// Returns the batches of its input; an error once the statement is cancelled.
@@ -74,15 +77,18 @@ impl PassThrough for Cancellable {
     ) -> Result<SendableRecordBatchStream> {
         let budget = ValueBudget::of(context.session_config().options());
         let rows = input.execute(partition, context)?;
-        Ok(Box::pin(CancellableStream {
-            rows,
-            token: Arc::clone(&self.token),
-            slice_ends: None,
-            cut: self.cut.clone(),
-            budget,
-            pending: None,
-        }))
+        Ok(checked_rows(rows, self.cut.clone(), &self.token, budget))
     }
+}
+
+/// [`checked`], for rows that are read already.
+pub(super) fn checked_rows(
+    rows: SendableRecordBatchStream,
+    cut: Cut,
+    token: &Arc<CancellationToken>,
+    budget: ValueBudget,
+) -> SendableRecordBatchStream {
+    Box::pin(CancellableStream { rows, token: Arc::clone(token), slice_ends: None, cut, budget, pending: None })
 }
 
 struct CancellableStream {
@@ -100,7 +106,7 @@ impl CancellableStream {
     /// The first rows of a batch, or of the rest of one; the rest is pending.
     fn cut(&mut self, batch: RecordBatch, is_rest: bool) -> Result<RecordBatch> {
         let rows = match &self.cut {
-            Cut::Owned => batch.num_rows(),
+            Cut::Sorted { rows_max } => rows_within(&batch, self.budget.sorted_bytes()).min(*rows_max),
             Cut::Rows(most) => batch.num_rows().min(*most),
             Cut::Repeated { rows_max, times, constants_bytes } => {
                 let rows = rows_within(&batch, self.budget.batch_bytes() / times).min(*rows_max);
@@ -127,14 +133,14 @@ impl CancellableStream {
             return match self.cut {
                 Cut::Rows(_) | Cut::Repeated { .. } | Cut::Gathered | Cut::Unnested(_) => Ok(batch),
                 Cut::Bytes => with_few_buffers(batch),
-                Cut::Owned => with_own_buffers(batch),
+                Cut::Sorted { .. } => with_own_buffers(batch),
             };
         }
         self.pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
         let piece = batch.slice(0, rows);
         match self.cut {
             Cut::Rows(_) | Cut::Repeated { .. } | Cut::Gathered | Cut::Unnested(_) => Ok(piece),
-            Cut::Bytes | Cut::Owned => compacted(&piece),
+            Cut::Bytes | Cut::Sorted { .. } => compacted(&piece),
         }
     }
 }

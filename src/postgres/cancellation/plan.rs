@@ -25,12 +25,13 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 
 use super::expression::CancellableExpr;
 use super::growth::Growth;
-use super::large_operands::{over_columns, sort_of_whole_batches};
+use super::large_operands::over_columns;
 use super::operator::{Cut, checked};
 use super::projection::LargeProjectionExec;
 use super::repartition::{LISTS_DIVISOR, repartitioned};
 use super::row_bytes::is_copied;
 use super::small_batches::{Gathered, gathering, with_small_batches};
+use super::sorts::sort_of_whole_batches;
 use super::token::CancellationToken;
 use super::unions::in_turn;
 use crate::workarounds::with_replayed_input;

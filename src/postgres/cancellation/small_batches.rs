@@ -6,6 +6,7 @@ use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::prelude::SessionConfig;
 
 use crate::functions::ValueBudget;
 use crate::pass_through::{PassThrough, PassThroughExec};
@@ -83,16 +84,31 @@ impl PassThrough for BatchSize {
             return input.execute(partition, context);
         }
         let above = Arc::new(SizesAbove { before: size, ..above });
-        let changed = TaskContext::new(
-            context.task_id(),
-            context.session_id(),
-            config.clone().with_batch_size(rows).with_extension(above),
-            context.scalar_functions().clone(),
-            context.higher_order_functions().clone(),
-            context.aggregate_functions().clone(),
-            context.window_functions().clone(),
-            context.runtime_env(),
-        );
-        input.execute(partition, Arc::new(changed))
+        let config = config.clone().with_batch_size(rows).with_extension(above);
+        input.execute(partition, with_config(&context, config))
     }
+}
+
+/// The same context with batches of so many rows, for an operator whose inputs do not ask.
+pub(super) fn with_batch_size(context: &TaskContext, rows: usize) -> Arc<TaskContext> {
+    with_config(context, context.session_config().clone().with_batch_size(rows))
+}
+
+/// The size of batches before any operator had fewer rows.
+pub(super) fn whole_batch_size(context: &TaskContext) -> usize {
+    let config = context.session_config();
+    config.get_extension::<SizesAbove>().map_or(config.batch_size(), |above| above.whole)
+}
+
+fn with_config(context: &TaskContext, config: SessionConfig) -> Arc<TaskContext> {
+    Arc::new(TaskContext::new(
+        context.task_id(),
+        context.session_id(),
+        config,
+        context.scalar_functions().clone(),
+        context.higher_order_functions().clone(),
+        context.aggregate_functions().clone(),
+        context.window_functions().clone(),
+        context.runtime_env(),
+    ))
 }

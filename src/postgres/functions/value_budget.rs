@@ -22,6 +22,8 @@ const GATHERED_ROWS_MIN: usize = 64;
 const MEMORY_OF_GATHERED_ROW: usize = 4 << 20;
 /// How many of the longest values a row holds.
 const VALUES_OF_ROW: usize = 4;
+/// How many batches that a sort reads have the bytes of one.
+const SORTED_PARTS: usize = 8;
 /// What is not larger than its arguments by more than this is no concern: they are there already.
 const GROWTH_ALLOWED: usize = 2;
 
@@ -70,6 +72,18 @@ impl ValueBudget {
     /// The most that the rows of one batch show, in bytes.
     pub(crate) fn batch_bytes(self) -> usize {
         self.batch_bytes
+    }
+
+    /// How many of its files a sort merges at a time, where so many sort beside each other in one
+    /// pool: the first to merge would take all that is left, and the others could not sort. It
+    /// reads two batches of each file at a time, and counts each twice.
+    pub fn merged_files(self, pool_bytes: usize, sorts: usize) -> usize {
+        (pool_bytes / 2 / (sorts.max(1) * 4 * self.sorted_bytes())).max(2)
+    }
+
+    /// The most that the rows of a batch show which a sort keeps, in bytes.
+    pub(crate) fn sorted_bytes(self) -> usize {
+        self.batch_bytes / SORTED_PARTS
     }
 
     /// The most rows that an operator gathers into a batch where they may be wide.

@@ -5,6 +5,7 @@ use std::fmt;
 use datafusion::sql::sqlparser::ast::{Ident, Spanned};
 use datafusion::sql::sqlparser::tokenizer::{Location, Span};
 
+use crate::plan_size::excess_width;
 use crate::syntax::Source;
 use rowkey_base::Error;
 pub(super) use rowkey_base::SqlState;
@@ -28,6 +29,12 @@ impl NameError {
 
     pub(super) fn unsupported(message: impl Into<String>) -> Self {
         Self::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+    }
+
+    /// For more members of a query than may be planned.
+    pub(super) fn of_width(count: usize, members: &str) -> Option<Self> {
+        let (message, hint) = excess_width(count, members)?;
+        Some(Self::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
     }
 
     pub(super) fn at(self, ident: &Ident) -> Self {

@@ -171,7 +171,13 @@ impl Resolver<'_> {
         check_call(&name, function, has_no_window, span)?;
         if let Some(level) = self.levels.last_mut() {
             level.window_calls += usize::from(function.over.is_some());
-            level.aggregates += usize::from(called == Called::Aggregate && function.over.is_none());
+            if called == Called::Aggregate && function.over.is_none() {
+                level.aggregates += 1;
+                level.different_aggregates.insert(function.to_string());
+                if let Some(error) = NameError::of_width(level.different_aggregates.len(), "aggregates") {
+                    return Err(error);
+                }
+            }
         }
         out.inside = arguments_of(function, called, inside, within, self.subqueries > 0)?;
         self.functions.push((name, at));

@@ -14,6 +14,7 @@ use super::error::{NameError, Result, SqlState};
 use super::function::keyword_call;
 use super::grouping_sets;
 use super::scope::{Resolver, it_may_be, unwrapped};
+use crate::plan_size::SORT_KEYS;
 use crate::syntax::visit_expressions;
 
 /// Most operators one behind the other in an expression that is looked for in the select list.
@@ -113,7 +114,11 @@ impl Resolver<'_> {
     /// ORDER BY of a SELECT: an output name first, alone; inside expressions names are of the
     /// input.
     pub(super) fn order_by(&mut self, order_by: &mut OrderBy, items: &[Item], written: As) -> Result<()> {
-        for term in terms(order_by)? {
+        let terms = terms(order_by)?;
+        if let Some(error) = NameError::of_width(terms.len(), SORT_KEYS) {
+            return Err(error);
+        }
+        for term in terms {
             self.output_term(&mut term.expr, items, written, "ORDER BY")?;
         }
         Ok(())

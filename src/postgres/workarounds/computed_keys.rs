@@ -1,8 +1,10 @@
-//! Computed keys of sorts, windows and ordered aggregates.
+//! Computed keys of sorts, windows and ordered aggregates, and large arguments of windows.
 //!
 //! A comparison of what a function gives has bounds of another type than the function says, which
 //! is an error inside the check whether rows are sorted as a window or a merge wants: it then says
-//! that they are not, and refuses the plan. So such keys are computed below, and are columns.
+//! that they are not, and refuses the plan. So such keys are computed below, and are columns. So
+//! are values of windows that are much larger than what they are made of: a window computes those of
+//! all rows that it has, a projection those of as many as fit.
 
 use std::sync::Arc;
 
@@ -14,6 +16,7 @@ use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operato
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
+use crate::functions::ENLARGING;
 use crate::rules::Rules;
 
 /// Behind the rules that would put the keys back.
@@ -97,6 +100,9 @@ impl Keys<'_> {
                 for key in &mut params.partition_by {
                     changed |= self.key(key);
                 }
+                for argument in &mut params.args {
+                    changed |= enlarges(argument) && self.computed(argument);
+                }
                 Ok(Transformed::new_transformed(Expr::WindowFunction(window), changed))
             }
             // Keys beside DISTINCT are its arguments.
@@ -117,12 +123,13 @@ impl Keys<'_> {
     }
 
     fn key(&mut self, key: &mut Expr) -> bool {
-        if !compares(key) {
-            return false;
-        }
+        (compares(key) || enlarges(key)) && self.computed(key)
+    }
+
+    fn computed(&mut self, expr: &mut Expr) -> bool {
         let name = self.config.alias_generator().next("__key");
         let column = Expr::Column(Column::new_unqualified(&name));
-        self.computed.push(std::mem::replace(key, column).alias(name));
+        self.computed.push(std::mem::replace(expr, column).alias(name));
         true
     }
 
@@ -142,4 +149,10 @@ fn compares(key: &Expr) -> bool {
     };
     // What cannot be walked through is computed below as well.
     key.exists(|expr| Ok(has_bounds(expr))).unwrap_or(true)
+}
+
+/// Whether values of rows are made that are much larger than these.
+fn enlarges(expr: &Expr) -> bool {
+    let calls = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if ENLARGING.contains(&call.func.name()));
+    expr.any_column_refs() && expr.exists(|expr| Ok(calls(expr))).unwrap_or(true)
 }

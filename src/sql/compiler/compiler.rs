@@ -121,22 +121,13 @@ impl Compiler {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
         let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
         let memory_bytes = memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT);
-        let pool = FairSpillPool::new((memory_bytes / POOL_PARTS).max(memory_bytes.min(POOL_BYTES_MIN)) as usize);
+        let pool_bytes = (memory_bytes / POOL_PARTS).max(memory_bytes.min(POOL_BYTES_MIN)) as usize;
+        let pool = FairSpillPool::new(pool_bytes);
         let named = std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
         let spill = match &options.spill {
             Some(folder) => DiskManagerMode::Directories(vec![folder.path().to_owned()]),
             None => DiskManagerMode::OsTmpDirectory,
         };
-        let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(TrackConsumersPool::new(pool, named)))
-            .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
-            .build_arc()
-            .map_err(from_datafusion)?;
-        if let Some(folder) = &options.spill {
-            for made in runtime.disk_manager.temp_dir_paths() {
-                folder.make_private(&made)?;
-            }
-        }
         let mut config = SessionConfig::new()
             .with_default_catalog_and_schema(account.as_str(), PUBLIC)
             .with_create_default_catalog_and_schema(false)
@@ -149,9 +140,21 @@ impl Compiler {
             // as a later rule partitions one of them otherwise.
             .set_bool("datafusion.optimizer.prefer_existing_union", true)
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
-        config.options_mut().extensions.insert(functions::ValueBudget::of_memory(memory_bytes));
+        let values = functions::ValueBudget::of_memory(memory_bytes);
+        config.options_mut().extensions.insert(values);
         if let Some(partitions) = options.target_partitions {
             config = config.with_target_partitions(partitions.max(1));
+        }
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(TrackConsumersPool::new(pool, named)))
+            .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
+            .with_max_spill_merge_fan_in(values.merged_files(pool_bytes, config.target_partitions()))
+            .build_arc()
+            .map_err(from_datafusion)?;
+        if let Some(folder) = &options.spill {
+            for made in runtime.disk_manager.temp_dir_paths() {
+                folder.make_private(&made)?;
+            }
         }
         let mut state = SessionStateBuilder::new()
             .with_config(functions::configure(config))
