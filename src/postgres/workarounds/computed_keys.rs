@@ -3,8 +3,8 @@
 //! A comparison of what a function gives has bounds of another type than the function says, which
 //! is an error inside the check whether rows are sorted as a window or a merge wants: it then says
 //! that they are not, and refuses the plan. So such keys are computed below, and are columns. So
-//! are values of windows that are much larger than what they are made of: a window computes those of
-//! all rows that it has, a projection those of as many as fit.
+//! are values of windows that are much larger than what they are made of: a window computes those
+//! of all rows that it has, a projection those of as many as fit.
 
 use std::sync::Arc;
 
