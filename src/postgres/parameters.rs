@@ -1,35 +1,30 @@
 //! `$1`, `$2` and so on: their types before, and their values when a statement runs.
 
 mod contexts;
+mod inference;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::Array;
-use arrow::datatypes::{DataType as ArrowType, Field, FieldRef};
+use arrow::datatypes::Field;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, ScalarValue, plan_err};
+use datafusion::common::{ScalarValue, plan_err};
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::expr::Cast;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Statement as StatementPlanner,
-};
+use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, LogicalPlanBuilder, Statement as StatementPlanner};
 use datafusion::physical_plan::collect;
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
     self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visitor,
 };
 
+use inference::{infer_more, is_comparison, moves_moments, parameter_fields};
+
 use crate::ctes::gathered;
-use crate::functions::{
-    GENERATE_SERIES, common_field, is_equals_any, is_of_one_type, like_value, typed_constant, without_wrapping,
-};
-use crate::types::{
-    POSTGRES_TYPE, PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of,
-};
+use crate::functions::{like_value, typed_constant};
+use crate::types::{PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of};
 use rowkey_base::{Error, Result, SqlState};
 
 use crate::desugar::holds_subquery;
@@ -52,10 +47,23 @@ pub async fn plan(
     let mut inferred = HashMap::new();
     let mut untyped_plan = None;
     if (0..count).any(|at| declared(at).is_none()) {
-        contexts::type_in_contexts(&mut query, |number| number > 0 && declared(number - 1).is_none());
+        contexts::type_beside(&mut query, declared);
+        let is_open = |number: usize| number > 0 && declared(number - 1).is_none();
+        contexts::type_in_contexts(&mut query, is_open);
         // Where a parameter alone decides the type of an expression, this fails, and the types are
         // tried below.
         let mut plan = state.statement_to_plan(ParsedStatement::Statement(Box::new(query.clone()))).await;
+        if plan.is_err() {
+            let mut of_moments = query.clone();
+            if contexts::type_intervals(&mut of_moments, is_open)
+                && let Ok(planned) =
+                    state.statement_to_plan(ParsedStatement::Statement(Box::new(of_moments.clone()))).await
+            {
+                if moves_moments(&planned)? {
+                    (plan, query) = (Ok(planned), of_moments);
+                }
+            }
+        }
         let mut rest = query.clone();
         let is_whole = plan.is_ok() || !contexts::without_sums(&mut rest);
         if !is_whole {
@@ -82,6 +90,7 @@ pub async fn plan(
         return Ok((plan, types));
     }
     type_in_arrays(&mut query, &types);
+    contexts::type_operands(&mut query, &types);
     let prepare = ast::Statement::Prepare {
         name: Ident::new("statement"),
         data_types: types.iter().map(|ty| data_type(ty)).collect(),
@@ -93,32 +102,6 @@ pub async fn plan(
         }
         _ => Err(Error::new(SqlState::INTERNAL_ERROR, "a prepared statement was planned as something else")),
     }
-}
-
-/// What the planner takes parameters for where they stand first, and whether it takes each for the
-/// same wherever it stands.
-fn parameter_fields(plan: &LogicalPlan) -> Result<(HashMap<String, Option<FieldRef>>, bool)> {
-    let mut fields: HashMap<String, Option<FieldRef>> = HashMap::new();
-    let mut are_alike = true;
-    let walked = plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| {
-            expr.apply(|expr| {
-                if let Expr::Placeholder(placeholder) = expr {
-                    match (fields.get(&placeholder.id), &placeholder.field) {
-                        (Some(Some(first)), Some(field)) => are_alike &= first.data_type() == field.data_type(),
-                        (Some(Some(_)), None) => are_alike = false,
-                        (Some(None) | None, field) => {
-                            are_alike &= !fields.contains_key(&placeholder.id);
-                            fields.insert(placeholder.id.clone(), field.clone());
-                        }
-                    }
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
-    });
-    walked.map_err(from_datafusion)?;
-    Ok((fields, are_alike))
 }
 
 async fn planned(state: &SessionState, query: ast::Statement) -> Result<LogicalPlan> {
@@ -180,199 +163,6 @@ fn compares_columns_only(plan: &LogicalPlan, count: usize) -> Result<bool> {
     })
     .map_err(from_datafusion)?;
     Ok(compared == all && seen.into_iter().all(|seen| seen))
-}
-
-fn is_comparison(operator: Operator) -> bool {
-    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
-}
-
-/// What DataFusion does not infer: `$1::int2` is of that type, in `x = ANY ($1)` the parameter is
-/// an array of what x is, and in `coalesce($1, x)`, CASE and VALUES it is what the others are.
-fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Option<FieldRef>>) -> Result<()> {
-    // Parameters that are items of VALUES, which the planner casts to what it takes for their type,
-    // and those with a cast before.
-    let mut items: Vec<String> = Vec::new();
-    let mut seen: HashSet<String> = HashSet::new();
-    plan.apply_with_subqueries(|node| {
-        let schema = merge_schema(&node.inputs());
-        if let LogicalPlan::Union(union) = node {
-            infer_branches(&union.inputs, inferred);
-        }
-        if let LogicalPlan::Values(values) = node {
-            for place in 0..values.schema.fields().len() {
-                let column: Vec<&Expr> = values.values.iter().filter_map(|row| row.get(place)).collect();
-                infer_items(&column, &schema, inferred, &mut items);
-            }
-        }
-        node.apply_expressions(|expr| {
-            expr.apply(|expr| {
-                match expr {
-                    Expr::ScalarFunction(call) if is_of_one_type(call.func.name()) || call.func.name() == "mod" => {
-                        infer_alike(&call.args.iter().collect::<Vec<_>>(), &schema, inferred);
-                    }
-                    Expr::ScalarFunction(call) if call.func.name() == GENERATE_SERIES => {
-                        infer_series(&call.args, &schema, inferred);
-                    }
-                    Expr::Case(case) => {
-                        let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
-                        let results: Vec<&Expr> = results.chain(case.else_expr.as_deref()).collect();
-                        infer_alike(&results, &schema, inferred);
-                        if let Some(compared) = &case.expr {
-                            let whens = case.when_then_expr.iter().map(|(when, _)| when.as_ref());
-                            let compared: Vec<&Expr> = std::iter::once(compared.as_ref()).chain(whens).collect();
-                            infer_alike(&compared, &schema, inferred);
-                        }
-                    }
-                    // Beside a literal the planner takes it for an int8.
-                    Expr::BinaryExpr(BinaryExpr { left, op, right })
-                        if is_comparison(*op) || op.is_numerical_operators() =>
-                    {
-                        for (operand, other) in [(left, right), (right, left)] {
-                            if let (Expr::Placeholder(placeholder), Expr::Literal(ScalarValue::Int64(Some(number)), _)) =
-                                (operand.as_ref(), other.as_ref())
-                                && i32::try_from(*number).is_ok()
-                                && seen.insert(placeholder.id.clone())
-                            {
-                                let int4 = Arc::new(Field::new("", ArrowType::Int32, true));
-                                inferred.insert(placeholder.id.clone(), Some(int4));
-                            }
-                        }
-                    }
-                    Expr::Placeholder(placeholder) => {
-                        seen.insert(placeholder.id.clone());
-                    }
-                    Expr::Between(between) => {
-                        let compared = [between.expr.as_ref(), between.low.as_ref(), between.high.as_ref()];
-                        infer_alike(&compared, &schema, inferred);
-                    }
-                    Expr::InList(list) => {
-                        let compared: Vec<&Expr> = std::iter::once(list.expr.as_ref()).chain(&list.list).collect();
-                        infer_alike(&compared, &schema, inferred);
-                    }
-                    _ => {}
-                }
-                if let Expr::ScalarFunction(call) = expr
-                    && is_equals_any(call.func.name())
-                    && let [Expr::Placeholder(array), item] = call.args.as_slice()
-                    && inferred.get(&array.id).is_none_or(Option::is_none)
-                    && let Ok((_, item)) = item.to_field(&schema)
-                {
-                    let item = Arc::new(item.as_ref().clone().with_name("item").with_nullable(true));
-                    inferred.insert(array.id.clone(), Some(Arc::new(Field::new("", ArrowType::List(item), true))));
-                }
-                if let Expr::Cast(Cast { expr, field }) = expr
-                    && let Expr::Placeholder(placeholder) = expr.as_ref()
-                    && !is_named_object(field)
-                    && !items.contains(&placeholder.id)
-                {
-                    inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
-                    // The first of several casts says it.
-                    items.push(placeholder.id.clone());
-                }
-                Ok(TreeNodeRecursion::Continue)
-            })
-        })
-    })
-    .map_err(from_datafusion)?;
-    Ok(())
-}
-
-/// Types the parameters that are items of a column of VALUES, as they come from the planner: those
-/// with a cast of the statement's are wrapped.
-fn infer_items(
-    column: &[&Expr],
-    schema: &DFSchema,
-    inferred: &mut HashMap<String, Option<FieldRef>>,
-    items: &mut Vec<String>,
-) {
-    let bare = |expr: &&Expr| match expr {
-        Expr::Cast(cast) if matches!(cast.expr.as_ref(), Expr::Placeholder(_)) => cast.expr.as_ref().clone(),
-        expr => without_wrapping((*expr).clone()),
-    };
-    let bare: Vec<Expr> = column.iter().map(bare).collect();
-    let Some(common) = common_field(&bare.iter().collect::<Vec<_>>(), schema) else { return };
-    for expr in &bare {
-        if let Expr::Placeholder(placeholder) = expr {
-            inferred.insert(placeholder.id.clone(), Some(Arc::clone(&common)));
-            items.push(placeholder.id.clone());
-        }
-    }
-}
-
-/// Gives parameters that are columns of a branch of UNION the types of other branches' columns.
-fn infer_branches(inputs: &[Arc<LogicalPlan>], inferred: &mut HashMap<String, Option<FieldRef>>) {
-    let item = |input: &LogicalPlan, place: usize| match input {
-        LogicalPlan::Projection(projection) => projection.expr.get(place).map(|expr| expr.clone().unalias()),
-        _ => None,
-    };
-    let width = inputs.first().map_or(0, |input| input.schema().fields().len());
-    for place in 0..width {
-        let field = || {
-            inputs.iter().find_map(|input| match (item(input, place), input.as_ref()) {
-                (Some(expr), LogicalPlan::Projection(projection)) => common_field(&[&expr], projection.input.schema()),
-                _ => input.schema().fields().get(place).cloned(),
-            })
-        };
-        for input in inputs {
-            if let Some(Expr::Placeholder(placeholder)) = item(input, place)
-                && inferred.get(&placeholder.id).is_none_or(Option::is_none)
-                && let Some(field) = field()
-            {
-                inferred.insert(placeholder.id.clone(), Some(field));
-            }
-        }
-    }
-}
-
-/// Gives parameters among expressions of one type that of the others.
-fn infer_alike(exprs: &[&Expr], schema: &DFSchema, inferred: &mut HashMap<String, Option<FieldRef>>) {
-    let mut common = None;
-    for expr in exprs {
-        let Expr::Placeholder(placeholder) = expr else { continue };
-        if inferred.get(&placeholder.id).is_some_and(Option::is_some) {
-            continue;
-        }
-        let common = common.get_or_insert_with(|| common_field(exprs, schema));
-        if let Some(field) = common {
-            inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
-        }
-    }
-}
-
-/// Gives parameters of a series the types of its other arguments: the step between two moments is
-/// an interval, that between numbers is one of them.
-fn infer_series(args: &[Expr], schema: &DFSchema, inferred: &mut HashMap<String, Option<FieldRef>>) {
-    let bounds: Vec<&Expr> = args.iter().take(2).collect();
-    let Some(step) = args.get(2) else { return infer_alike(&bounds, schema, inferred) };
-    let typed = |arg: &Expr, inferred: &HashMap<String, Option<FieldRef>>| match arg {
-        Expr::Placeholder(placeholder) => {
-            inferred.get(&placeholder.id)?.as_ref().map(|field| field.data_type().clone())
-        }
-        arg => common_field(&[arg], schema).map(|field| field.data_type().clone()),
-    };
-    let is_interval = |data_type: Option<ArrowType>| matches!(data_type, Some(ArrowType::Interval(_)));
-    let of_moments = is_interval(typed(step, inferred))
-        || bounds.iter().any(|bound| typed(bound, inferred).is_some_and(|data_type| data_type.is_temporal()));
-    if !of_moments {
-        return infer_alike(&args.iter().collect::<Vec<_>>(), schema, inferred);
-    }
-    infer_alike(&bounds, schema, inferred);
-    let mut infer = |arg: &Expr, name: &str| {
-        if let (Expr::Placeholder(placeholder), Some(data_type)) = (arg, type_by_name(name).and_then(arrow_type))
-            && inferred.get(&placeholder.id).is_none_or(Option::is_none)
-        {
-            inferred.insert(placeholder.id.clone(), Some(Arc::new(Field::new("", data_type, true))));
-        }
-    };
-    infer(step, "interval");
-    bounds.iter().for_each(|bound| infer(bound, "timestamptz"));
-}
-
-/// Whether values are written as names that only the catalog knows (`regclass`): the cast looks
-/// them up, in a text.
-fn is_named_object(field: &Field) -> bool {
-    field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name.starts_with("reg"))
 }
 
 fn known(name: &str) -> Result<&'static PostgresType> {

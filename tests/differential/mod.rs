@@ -8,6 +8,7 @@
 mod arrays;
 mod composition;
 mod data;
+mod declared;
 mod differences;
 mod evaluation;
 mod expression;
@@ -170,6 +171,12 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         compared.ask(statement, &parameters, Form::Texts, true)?;
         compared.ask(statement, &parameters, Form::Binary, true)?;
     }
+    for (statement, types, parameters) in declared::questions() {
+        compared.declare(&types);
+        compared.ask(&statement, &parameters, Form::Texts, true)?;
+        compared.ask(&statement, &parameters, Form::Binary, true)?;
+    }
+    compared.declare(&[]);
     let mut dice = Dice(seed);
     for question in arrays::QUESTIONS {
         compared.question(question, true)?;
@@ -218,6 +225,11 @@ impl Compared {
         let statement = format!("SET TimeZone = '{zone}'");
         self.ours.run(&statement)?;
         self.theirs.run(&statement)
+    }
+
+    fn declare(&mut self, types: &[u32]) {
+        self.ours.declare(types);
+        self.theirs.declare(types);
     }
 
     /// Asks in all forms.

@@ -47,8 +47,9 @@ trait Stream: Read + Write {}
 impl Stream for TcpStream {}
 impl Stream for UnixStream {}
 
-/// The connection, and what the last answer said beside its rows.
-pub(crate) struct Client(BufReader<Box<dyn Stream>>, Aside);
+/// The connection, what the last answer said beside its rows, and the types that parameters are
+/// declared with.
+pub(crate) struct Client(BufReader<Box<dyn Stream>>, Aside, Vec<u32>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Aside {
@@ -73,7 +74,7 @@ impl Client {
     }
 
     fn started(stream: Box<dyn Stream>, user: &str, database: &str) -> Outcome<Self> {
-        let mut client = Self(BufReader::new(stream), Aside::default());
+        let mut client = Self(BufReader::new(stream), Aside::default(), Vec::new());
         let pairs = [("user", user), ("database", database), ("client_encoding", "UTF8")];
         client.0.get_mut().write_all(&startup(pairs.iter()))?;
         match client.answer(false)? {
@@ -90,6 +91,11 @@ impl Client {
         }
     }
 
+    /// Declares the types of the parameters of all statements from here on; 0 is none.
+    pub(crate) fn declare(&mut self, types: &[u32]) {
+        self.2 = types.to_vec();
+    }
+
     pub(crate) fn aside(&self) -> &Aside {
         &self.1
     }
@@ -102,7 +108,7 @@ impl Client {
         let binary = form == Form::Binary;
         let values = parameters.iter().map(Option::as_deref);
         let bind = bind_with_formats("", "", values, &[u16::from(binary)]);
-        let messages = [parse("", statement, &[]), describe(b'S', ""), bind, execute("", 0), sync()];
+        let messages = [parse("", statement, &self.2), describe(b'S', ""), bind, execute("", 0), sync()];
         self.0.get_mut().write_all(&messages.concat())?;
         self.answer(binary)
     }

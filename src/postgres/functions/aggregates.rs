@@ -52,6 +52,7 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
             let first = keys::with_one_nan(first.clone());
             return Ok(std::iter::once(first).chain(rest.iter().cloned()).collect());
         }
+        "avg" if kind == Kind::Float4 => DataType::Float64,
         "avg" if kind.is_integer() || kind == Kind::Numeric => averaged(&data_type),
         _ => return Ok(args),
     };

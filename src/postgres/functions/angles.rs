@@ -11,7 +11,7 @@ use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function, immutable};
 
-pub(super) static FUNCTIONS: [Function; 14] = [
+pub(super) static FUNCTIONS: [Function; 16] = [
     function("sin", 1, |call| each(call, |x| finite(x).map(f64::sin))),
     function("cos", 1, |call| each(call, |x| finite(x).map(f64::cos))),
     function("tan", 1, |call| each(call, |x| finite(x).map(f64::tan))),
@@ -26,7 +26,11 @@ pub(super) static FUNCTIONS: [Function; 14] = [
     function("acosd", 1, |call| each(call, |x| within_one(x).map(arc_cosine))),
     function("atand", 1, |call| each(call, |x| Ok(x.atan() / 1_f64.atan() * 45.0))),
     function("atan2d", 2, run_atan2d),
+    function("degrees", 1, |call| each(call, |x| in_range(x, x / RADIANS_PER_DEGREE))),
+    function("radians", 1, |call| each(call, |x| Ok(x * RADIANS_PER_DEGREE))),
 ];
+
+const RADIANS_PER_DEGREE: f64 = 0.017_453_292_519_943_295;
 
 const fn function(name: &'static str, arguments: usize, run: fn(&Call) -> Result<ArrayRef>) -> Function {
     immutable(name, arguments..=arguments, returns_double, run)
@@ -54,6 +58,14 @@ fn run_atan2d(call: &Call) -> Result<ArrayRef> {
 
 fn beyond<T>() -> Result<T> {
     fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range")
+}
+
+/// A result, unless it is beyond all numbers and the argument is not.
+fn in_range(x: f64, result: f64) -> Result<f64> {
+    if result.is_infinite() && x.is_finite() {
+        return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow");
+    }
+    Ok(result)
 }
 
 fn finite(x: f64) -> Result<f64> {

@@ -18,6 +18,7 @@ mod array_fill;
 mod array_items;
 mod array_literal;
 mod balanced;
+mod blanks;
 mod built_texts;
 mod calendar;
 mod cast;

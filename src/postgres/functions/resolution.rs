@@ -10,6 +10,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 
 use super::arithmetic;
 use super::array_literal;
+use super::blanks::shows_blanks;
 use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, are_untyped, common_type, literal, unmatched};
 use super::deferred;
@@ -70,8 +71,9 @@ impl Resolver<'_> {
             | Expr::IsNotUnknown(_) => self.truth_test(expr),
             Expr::Between(Between { expr, negated, low, high }) => self.between(*expr, negated, *low, *high),
             Expr::InList(list) => self.in_list(list),
-            Expr::Like(like) => {
-                self.no_pattern_of_json(&like.expr, if like.case_insensitive { "~~*" } else { "~~" })?;
+            Expr::Like(mut like) => {
+                *like.expr = self.with_blanks(*like.expr);
+                self.check_pattern(&like.expr, if like.case_insensitive { "~~*" } else { "~~" }, &like.pattern)?;
                 Ok(match self.zone {
                     Some(_) if is_null(&like.expr) || is_null(&like.pattern) => null_of_boolean(),
                     Some(_) => like_texts::of_rows(like, |expr| self.kind(expr)),
@@ -79,6 +81,12 @@ impl Resolver<'_> {
                 })
             }
             Expr::Case(case) => self.case(case),
+            Expr::ScalarFunction(ScalarFunction { func, args })
+                if shows_blanks(func.name()) && args.iter().any(|argument| self.is_char(argument)) =>
+            {
+                let args = args.into_iter().map(|argument| self.with_blanks(argument)).collect();
+                self.resolve(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))
+            }
             Expr::Cast(Cast { expr, field }) => self.cast(*expr, &field),
             Expr::ScalarFunction(function)
                 if self.zone.is_some()
@@ -161,7 +169,10 @@ impl Resolver<'_> {
             return self.concatenation(*left, *right);
         }
         if !is_comparison(op) {
-            self.no_pattern_of_json(&left, &op.to_string())?;
+            use Operator::{ILikeMatch, LikeMatch, NotILikeMatch, NotLikeMatch};
+            if matches!(op, LikeMatch | ILikeMatch | NotLikeMatch | NotILikeMatch) {
+                self.check_pattern(&left, &op.to_string(), &right)?;
+            }
             return Ok(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
         }
         self.comparison(*left, op, *right)
@@ -213,13 +224,17 @@ impl Resolver<'_> {
     }
 
     /// DataFusion would match texts of any type.
-    fn no_pattern_of_json(&self, matched: &Expr, operator: &str) -> Result<()> {
+    fn check_pattern(&self, matched: &Expr, operator: &str, pattern: &Expr) -> Result<()> {
         match self.kind(matched) {
-            Some(kind @ (Kind::Json | Kind::Jsonb)) if operator.contains('~') => {
-                let message = format!("operator does not exist: {} {operator} unknown", kind.name());
+            None | Some(Kind::Text | Kind::Bytea | Kind::Null | Kind::Other) => Ok(()),
+            Some(kind) => {
+                let pattern = match unknown_text(pattern) {
+                    Some(_) => "unknown",
+                    None => self.kind(pattern).map_or("unknown", Kind::name),
+                };
+                let message = format!("operator does not exist: {} {operator} {pattern}", kind.name());
                 fail(SqlState::UNDEFINED_FUNCTION, message)
             }
-            _ => Ok(()),
         }
     }
 
@@ -299,25 +314,6 @@ impl Resolver<'_> {
                 fail(SqlState::UNDEFINED_FUNCTION, message)
             }
         }
-    }
-
-    /// Beside a `char(n)` a literal in quotes is one as well, whose blanks at the end do not count.
-    fn blank_literal(&self, value: &Expr, literal: &Expr) -> Option<Expr> {
-        let Expr::Literal(ScalarValue::Utf8(Some(text)), _) = literal else { return None };
-        let stripped = text.trim_end_matches(' ');
-        if stripped.len() == text.len() {
-            return None;
-        }
-        self.is_char(value).then(|| Expr::Literal(ScalarValue::Utf8View(Some(stripped.to_owned())), None))
-    }
-
-    /// Whether an expression is a `char(n)`.
-    fn is_char(&self, expr: &Expr) -> bool {
-        if !type_of(expr, self.schema).is_ok_and(|data_type| Kind::of(&data_type) == Kind::Text) {
-            return false;
-        }
-        let field = expr.to_field(self.schema).map(|(_, field)| field);
-        field.is_ok_and(|field| field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar"))
     }
 
     /// The types of Arrow in which values of both are compared as `kind`.
@@ -450,6 +446,7 @@ impl Resolver<'_> {
         if self.zone.is_some() && (is_null(&left) || is_null(&right)) {
             return Ok(null_of_boolean());
         }
+        let left = self.with_blanks(left);
         match unknown_text(&right).and_then(|pattern| regular_expressions::simplified(&left, op, pattern)) {
             Some(simplified) => Ok(simplified),
             None => Ok(call(function, vec![left, right])),

@@ -19,7 +19,7 @@ use super::scalar::{Arguments, CONCATENATED, Call, Function, immutable};
 /// Characters of a line of base64, as MIME has it.
 const BASE64_LINE: usize = 76;
 
-pub(super) static FUNCTIONS: [Function; 15] = [
+pub(super) static FUNCTIONS: [Function; 16] = [
     immutable("repeat", 2..=2, returns_text, run_repeat),
     immutable("replace", 3..=3, returns_text, run_replace),
     immutable("translate", 3..=3, returns_text, run_translate),
@@ -31,10 +31,11 @@ pub(super) static FUNCTIONS: [Function; 15] = [
     immutable("to_hex", 1..=1, returns_hex, run_to_hex),
     immutable("encode", 2..=2, |_| Ok(DataType::Utf8View), run_encode),
     immutable("decode", 2..=2, |_| Ok(DataType::BinaryView), run_decode),
-    immutable("octet_length", 1..=1, returns_length, |call| lengths(call, true)),
-    immutable("length", 1..=1, returns_length, |call| lengths(call, false)),
-    immutable("char_length", 1..=1, returns_text_length, |call| lengths(call, false)),
-    immutable("character_length", 1..=1, returns_text_length, |call| lengths(call, false)),
+    immutable("octet_length", 1..=1, returns_length, |call| lengths(call, Unit::Bytes)),
+    immutable("bit_length", 1..=1, returns_length, |call| lengths(call, Unit::Bits)),
+    immutable("length", 1..=1, returns_length, |call| lengths(call, Unit::Characters)),
+    immutable("char_length", 1..=1, returns_text_length, |call| lengths(call, Unit::Characters)),
+    immutable("character_length", 1..=1, returns_text_length, |call| lengths(call, Unit::Characters)),
 ];
 
 /// The function of `||` for texts.
@@ -366,14 +367,26 @@ fn from_base64(text: &str) -> Result<Vec<u8>> {
 }
 
 /// In characters, or in bytes; of bytes both are their number.
-fn lengths(call: &Call, in_bytes: bool) -> Result<ArrayRef> {
+#[derive(Clone, Copy)]
+enum Unit {
+    Bits,
+    Bytes,
+    /// Of a `bytea` these are bytes.
+    Characters,
+}
+
+fn lengths(call: &Call, unit: Unit) -> Result<ArrayRef> {
     let length = |length: usize| i32::try_from(length).unwrap_or(i32::MAX);
+    let of_bytes = |bytes: usize| length(if let Unit::Bits = unit { bytes.saturating_mul(8) } else { bytes });
     if call.kind(0) == Kind::Bytea {
         let bytes = call.as_type(0, &DataType::BinaryView)?;
-        let lengths = bytes.as_binary_view().iter().map(|value| value.map(|value| length(value.len())));
+        let lengths = bytes.as_binary_view().iter().map(|value| value.map(|value| of_bytes(value.len())));
         return Ok(Arc::new(lengths.collect::<Int32Array>()));
     }
     let texts = call.text(0)?;
-    let measured = |text: &str| length(if in_bytes { text.len() } else { text.chars().count() });
+    let measured = |text: &str| match unit {
+        Unit::Characters => length(text.chars().count()),
+        Unit::Bits | Unit::Bytes => of_bytes(text.len()),
+    };
     Ok(Arc::new(texts.iter().map(|text| text.map(measured)).collect::<Int32Array>()))
 }

@@ -408,6 +408,13 @@ fn renamed(mut function: Function) -> Expr {
         Some("make_interval") => return make_interval(function),
         Some("date") => return cast_of(function, DataType::Date),
         Some("bool") => return cast_of(function, DataType::Boolean),
+        // Types that are called as functions.
+        Some("text") => return cast_of(function, DataType::Text),
+        Some("int2") => return cast_of(function, DataType::SmallInt(None)),
+        Some("int4") => return cast_of(function, DataType::Integer(None)),
+        Some("int8") => return cast_of(function, DataType::BigInt(None)),
+        Some("float4") => return cast_of(function, DataType::Real),
+        Some("float8") => return cast_of(function, DataType::DoublePrecision),
         _ => return Expr::Function(function),
     };
     function.name = ObjectName::from(vec![Ident::new(other)]);

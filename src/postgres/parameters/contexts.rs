@@ -13,12 +13,115 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::data_type;
 use crate::syntax::{number_of, plain_cast, visit_expressions_mut, visit_mut};
-use crate::types::type_by_name;
+use crate::types::{PostgresType, type_by_name};
 
 /// Casts the parameters whose type `is_open`, by their numbers.
 pub(super) fn type_in_contexts(query: &mut ast::Statement, is_open: impl Fn(usize) -> bool) {
     // It never breaks.
     let _walked = visit_mut(query, &mut Contexts { is_open });
+}
+
+/// Casts the parameters whose type is open and that stand beside one that is declared alone: what is
+/// unknown beside a number, or in a list of alternatives, is of that type.
+pub(super) fn type_beside(query: &mut ast::Statement, declared: impl Fn(usize) -> Option<&'static PostgresType>) {
+    let ty = |expr: &Expr| number_of(expr).and_then(|number| declared(number.checked_sub(1)?));
+    // It never breaks.
+    let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
+        match expr {
+            Expr::BinaryOp { left, op, right } if is_of_numbers(op) || is_comparison(op) => {
+                let known = ty(left).or_else(|| ty(right));
+                if known.is_some_and(|known| is_number(known) || is_comparison(op)) {
+                    cast_all([left.as_mut(), right.as_mut()], known);
+                }
+            }
+            Expr::Function(function) if is_of_alternatives(function) => {
+                let known = arguments(function).iter().find_map(|argument| ty(argument));
+                cast_all(arguments(function), known);
+            }
+            Expr::Case { operand: None, conditions, else_result, .. } => {
+                let results = conditions.iter().map(|when| &when.result).chain(else_result.as_deref());
+                let known = results.into_iter().find_map(|result| ty(result));
+                cast_all(conditions.iter_mut().map(|when| &mut when.result).chain(else_result.as_deref_mut()), known);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+/// Casts parameters to a type if there are no other operands.
+fn cast_all<'e>(operands: impl IntoIterator<Item = &'e mut Expr>, known: Option<&'static PostgresType>) {
+    let operands: Vec<&mut Expr> = operands.into_iter().collect();
+    let Some(known) = known.filter(|_| operands.iter().all(|operand| number_of(operand).is_some())) else { return };
+    for operand in operands {
+        *operand = plain_cast(std::mem::replace(operand, Expr::value(Value::Null)), data_type(known));
+    }
+}
+
+/// Casts the parameters that are operands of numbers to their types, which the planner does not
+/// know of where it plans the operator.
+pub(super) fn type_operands(query: &mut ast::Statement, types: &[&'static PostgresType]) {
+    let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
+        if let Expr::BinaryOp { left, op, right } = expr
+            && is_of_numbers(op)
+        {
+            for operand in [left.as_mut(), right.as_mut()] {
+                let ty = number_of(operand).and_then(|number| types.get(number.checked_sub(1)?));
+                if let Some(ty) = ty.filter(|ty| is_number(ty)) {
+                    *operand = plain_cast(std::mem::replace(operand, Expr::value(Value::Null)), data_type(ty));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+fn is_of_numbers(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{Divide, Minus, Modulo, Multiply, Plus};
+    matches!(op, Plus | Minus | Multiply | Divide | Modulo)
+}
+
+fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}
+
+fn is_number(ty: &PostgresType) -> bool {
+    ["int2", "int4", "int8", "float4", "float8", "numeric"].contains(&ty.name)
+}
+
+fn is_of_alternatives(function: &ast::Function) -> bool {
+    let name = function.name.0.last().and_then(|part| part.as_ident());
+    name.is_some_and(|name| ["nullif", "coalesce", "greatest", "least"].contains(&name.value.as_str()))
+}
+
+/// The arguments of a call; none if it has others than values.
+fn arguments(function: &mut ast::Function) -> Vec<&mut Expr> {
+    let FunctionArguments::List(list) = &mut function.args else { return Vec::new() };
+    let values = list.args.iter_mut().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    });
+    values.collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Casts parameters that are added to intervals, as they are where the other operands are moments.
+/// Whether there were any.
+pub(super) fn type_intervals(query: &mut ast::Statement, is_open: impl Fn(usize) -> bool) -> bool {
+    let mut are_there = false;
+    let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
+        if let Expr::BinaryOp { left, op: BinaryOperator::Plus, right } = expr
+            && number_of(left).is_some() != number_of(right).is_some()
+            && number_of(left).or(number_of(right)).is_some_and(&is_open)
+            && let Some(interval) = type_by_name("interval").map(data_type)
+        {
+            let operand = if number_of(left).is_some() { left } else { right };
+            **operand = plain_cast(std::mem::replace(operand, Expr::value(Value::Null)), interval);
+            are_there = true;
+        }
+        ControlFlow::Continue(())
+    });
+    are_there
 }
 
 /// Puts NULL in the place of sums and differences that parameters are part of, which the planner

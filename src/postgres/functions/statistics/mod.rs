@@ -239,6 +239,10 @@ impl AggregateUDFImpl for Statistics {
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        if args.is_distinct && matches!(self.statistic, Statistic::Pair(_)) {
+            let message = format!("DISTINCT in {} is not supported", self.name());
+            return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
+        }
         let argument = args.input_fields.first().map(|field| field.data_type().clone());
         let computed = argument.filter(|_| !args.is_distinct).and_then(|argument| self.computed(&argument));
         let bytes = match computed {

@@ -136,6 +136,7 @@ impl<'a> Reader<'a> {
                 SqlValue::Text(text)
             }
             oid::NAME => SqlValue::Text(super::bytes::truncate_name(&self.text()?)),
+            oid::BPCHAR => SqlValue::Text(super::bytes::without_blanks(&self.text()?).to_owned()),
             _ => match crate::types::arrow_type(ty) {
                 Some(arrow::datatypes::DataType::Utf8View) => SqlValue::Text(self.text()?),
                 Some(arrow::datatypes::DataType::UInt32) => SqlValue::Oid(self.bytes().map(u32::from_be_bytes)?),

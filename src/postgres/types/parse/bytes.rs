@@ -78,6 +78,11 @@ pub(super) fn parse_uuid(text: &str) -> Result<[u8; 16], Error> {
 /// PostgreSQL's NAMEDATALEN, without its end.
 pub(crate) const NAME_BYTES_MAX: usize = 63;
 
+/// Blanks at the end of a `bpchar` are nothing to what it is compared with.
+pub(super) fn without_blanks(text: &str) -> &str {
+    text.trim_end_matches(' ')
+}
+
 /// Longer names are cut between characters.
 pub(super) fn truncate_name(text: &str) -> String {
     let mut end = text.len().min(NAME_BYTES_MAX);

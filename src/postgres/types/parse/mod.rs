@@ -55,6 +55,7 @@ pub fn parse_text(ty: &PostgresType, text: &str, style: &TextStyle) -> Result<Sq
         oid::INTERVAL => SqlValue::Interval(interval::parse_interval(text, style)?),
         oid::NAME => SqlValue::Text(bytes::truncate_name(text)),
         oid::CHAR => SqlValue::Text(bytes::parse_char(text)?),
+        oid::BPCHAR => SqlValue::Text(bytes::without_blanks(text).to_owned()),
         oid::JSON => {
             Json::read(text)?;
             SqlValue::Text(text.to_owned())

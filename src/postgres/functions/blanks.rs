@@ -1,0 +1,67 @@
+//! Blanks at the end of `char(n)`, which values do not have: comparisons and most functions ignore
+//! them, patterns and what shows a value do not.
+
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::{Expr, ExprSchemable};
+
+use super::kind::Kind;
+use super::resolution::{Resolver, call};
+use super::scalar::type_of;
+use super::strings;
+use super::type_names::TYPE_LENGTH;
+use crate::types::POSTGRES_TYPE;
+
+/// Whether a function sees the blanks of its arguments.
+pub(super) fn shows_blanks(function: &str) -> bool {
+    [
+        "octet_length",
+        "concat",
+        "concat_ws",
+        "format",
+        "to_json",
+        "to_jsonb",
+        "row_to_json",
+        "json_build_object",
+        "jsonb_build_object",
+        "json_build_array",
+        "jsonb_build_array",
+    ]
+    .contains(&function)
+}
+
+impl Resolver<'_> {
+    /// Beside a `char(n)` a literal in quotes is one as well, whose blanks at the end do not count.
+    pub(super) fn blank_literal(&self, value: &Expr, literal: &Expr) -> Option<Expr> {
+        let Expr::Literal(ScalarValue::Utf8(Some(text)), _) = literal else { return None };
+        let stripped = text.trim_end_matches(' ');
+        if stripped.len() == text.len() {
+            return None;
+        }
+        self.is_char(value).then(|| Expr::Literal(ScalarValue::Utf8View(Some(stripped.to_owned())), None))
+    }
+
+    /// Whether an expression is a `char(n)`.
+    pub(super) fn is_char(&self, expr: &Expr) -> bool {
+        if !type_of(expr, self.schema).is_ok_and(|data_type| Kind::of(&data_type) == Kind::Text) {
+            return false;
+        }
+        let field = expr.to_field(self.schema).map(|(_, field)| field);
+        field.is_ok_and(|field| field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar"))
+    }
+
+    /// The text of a `char(n)` with its blanks; any other expression as it is.
+    pub(super) fn with_blanks(&self, expr: Expr) -> Expr {
+        if self.zone.is_none() || !self.is_char(&expr) {
+            return expr;
+        }
+        let length = expr.to_field(self.schema).ok().and_then(|(_, field)| {
+            let length = field.metadata().get(TYPE_LENGTH)?;
+            length.parse::<i32>().ok()
+        });
+        let rpad = strings::FUNCTIONS.iter().find(|function| function.name == "rpad");
+        match length.zip(rpad) {
+            Some((length, rpad)) => call(rpad, vec![expr, Expr::Literal(ScalarValue::Int32(Some(length)), None)]),
+            None => expr,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Parameters whose types clients declare, beside each other, beside such without a type, and beside
+//! what has one.
+
+/// A statement, the types of its parameters, 0 for none, and their values.
+pub(crate) type Question = (String, Vec<u32>, Vec<Option<String>>);
+
+const UNDECLARED: u32 = 0;
+/// Types of numbers, and a value of each.
+const NUMBERS: &[(u32, &str)] = &[(21, "3"), (23, "7"), (20, "5"), (700, "1.5"), (701, "2.5"), (1700, "2.5")];
+
+const OF_TWO: &[&str] = &[
+    "$1 * $2",
+    "$1 / $2",
+    "$1 + $2",
+    "$1 - $2",
+    "$1 = $2",
+    "$1 < $2",
+    "nullif($1, $2)",
+    "coalesce($1, $2)",
+    "greatest($1, $2)",
+    "CASE WHEN true THEN $1 ELSE $2 END",
+];
+
+/// Where a number stands beside what is none, or has a type.
+const OF_ONE: &[&str] = &[
+    "interval '1 day 02:00' * $1",
+    "$1 * interval '1 day 02:00'",
+    "interval '7 days' / $1",
+    "timestamp '2020-01-01' + $1 * interval '1 hour'",
+    "1.5 * $1",
+    "$1 / 2",
+    "7 - $1",
+    "- $1",
+    "abs($1)",
+];
+
+/// Statements of one parameter, its type and its value.
+const OTHERS: &[(&str, u32, &str)] = &[
+    ("SELECT timestamp '2020-01-01' + $1", UNDECLARED, "1 day"),
+    ("SELECT $1 + timestamptz '2020-01-01 00:00+00'", UNDECLARED, "1 month"),
+    ("SELECT x + $1 FROM (SELECT timestamp '2020-01-01' AS x) t", UNDECLARED, "2 hours"),
+    ("SELECT x - $1 FROM (SELECT timestamp '2020-01-01' AS x) t", UNDECLARED, "2019-12-31"),
+    ("SELECT date '2020-01-01' + $1", 23, "5"),
+    ("SELECT date '2020-01-01' + $1", 1186, "5 days"),
+    ("SELECT x = $1, x FROM (SELECT 'a'::char(3) AS x) t", UNDECLARED, "a  "),
+    ("SELECT x = $1, x FROM (SELECT 'a'::char(3) AS x) t", 1042, "a  "),
+    ("SELECT x = $1, x FROM (SELECT 'a'::char(3) AS x) t", 25, "a  "),
+    ("SELECT x LIKE $1, x FROM (SELECT 'a'::char(3) AS x) t", UNDECLARED, "a  "),
+    ("SELECT x IN ($1, 'b'), x FROM (SELECT 'a'::char(3) AS x) t", UNDECLARED, "a  "),
+];
+
+pub(crate) fn questions() -> Vec<Question> {
+    let mut questions = Vec::new();
+    let value = |value: &str| Some(value.to_owned());
+    for (ty, number) in NUMBERS {
+        for template in OF_TWO {
+            for types in [[*ty, UNDECLARED], [UNDECLARED, *ty], [*ty, *ty]] {
+                let parameters = vec![value(number), value("2")];
+                questions.push((format!("SELECT {template} AS e"), types.to_vec(), parameters));
+            }
+        }
+        let statements = OF_ONE.iter().map(|template| format!("SELECT {template} AS e"));
+        questions.extend(statements.map(|statement| (statement, vec![*ty], vec![value(number)])));
+    }
+    let others = OTHERS.iter().map(|(statement, ty, text)| ((*statement).to_owned(), vec![*ty], vec![value(text)]));
+    questions.extend(others);
+    questions
+}
