@@ -1,12 +1,14 @@
 //! `(a, b) IN (SELECT x, y ...)`: DataFusion takes single values only.
 //!
+//! `= ANY` and `<> ALL` are the same, and a row beside a subquery is compared with its one row.
+//!
 //! As a condition of WHERE it is `EXISTS (SELECT ... WHERE x = a AND y = b)`, a join. As a value it
 //! is true if a row of the subquery is equal, else unknown if for one of them that is unknown, else
 //! false.
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Select, SelectItem,
-    SetExpr, UnaryOperator, Value,
+    SetExpr, TableFactor, UnaryOperator, Value,
 };
 
 use super::ast::{binary, call, derived, last_word, null, number, quoted, select};
@@ -26,6 +28,7 @@ fn condition(expr: &mut Expr) -> Result<(), String> {
     // A row of conditions may be long; it leans to the left.
     let mut left_most = expr;
     loop {
+        quantified_as_in(left_most);
         match left_most {
             Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
                 condition(right)?;
@@ -48,6 +51,19 @@ fn condition(expr: &mut Expr) -> Result<(), String> {
 
 /// The same as a value. Any other expression stays.
 pub(super) fn as_value(expr: &mut Expr) -> Result<(), String> {
+    quantified_as_in(expr);
+    if let Expr::BinaryOp { left, op, right } = expr
+        && let Expr::Subquery(subquery) = right.as_mut()
+        && is_comparison(op)
+        && let Some(row) = values_of(left)
+    {
+        let (names, members) = members(row.len(), std::mem::replace(subquery, empty()))?;
+        let other = names.iter().map(member).collect();
+        let answer = binary(Expr::Tuple(row), op.clone(), Expr::Tuple(other));
+        let found = select(vec![SelectItem::ExprWithAlias { expr: answer, alias: quoted("__compared") }], vec![members]);
+        *expr = Expr::Subquery(Box::new(plain_query(SetExpr::Select(Box::new(found)))));
+        return Ok(());
+    }
     let Expr::InSubquery { expr: row, subquery, negated } = expr else { return Ok(()) };
     let Some(row) = values_of(row) else { return Ok(()) };
     let negated = *negated;
@@ -69,24 +85,51 @@ pub(super) fn as_value(expr: &mut Expr) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a row is equal to a member, and the members.
-fn compared(
-    row: Vec<Expr>,
-    subquery: Box<Query>,
-) -> Result<(Expr, datafusion::sql::sqlparser::ast::TableFactor), String> {
-    match width(&subquery) {
-        Some(width) if width > row.len() => return Err("subquery has too many columns".to_owned()),
-        Some(width) if width < row.len() => return Err("subquery has too few columns".to_owned()),
-        _ => {}
+/// `row = ANY (SELECT ...)` and `row <> ALL (SELECT ...)` as `IN`.
+fn quantified_as_in(expr: &mut Expr) {
+    let (row, subquery, negated) = match expr {
+        Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => (left, right, false),
+        Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } => (left, right, true),
+        _ => return,
+    };
+    if let Expr::Subquery(subquery) = subquery.as_mut()
+        && values_of(row).is_some()
+    {
+        let (row, subquery) = (std::mem::replace(row, Box::new(null())), std::mem::replace(subquery, empty()));
+        *expr = Expr::InSubquery { expr: row, subquery, negated };
     }
-    let names: Vec<String> = (1..=row.len()).map(|number| format!("__{number}")).collect();
-    let member = |name: &String| Expr::CompoundIdentifier(vec![quoted(MEMBERS), quoted(name)]);
+}
+
+fn is_comparison(op: &BinaryOperator) -> bool {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}
+
+/// Whether a row is equal to a member, and the members.
+fn compared(row: Vec<Expr>, subquery: Box<Query>) -> Result<(Expr, TableFactor), String> {
+    let (names, members) = members(row.len(), subquery)?;
     let each = row
         .into_iter()
         .zip(&names)
         .map(|(value, name)| binary(member(name), BinaryOperator::Eq, Expr::Nested(Box::new(value))));
     let equal = each.reduce(|all, one| binary(all, BinaryOperator::And, one)).unwrap_or(truth(true));
-    Ok((equal, derived(*subquery, MEMBERS, &names, false)))
+    Ok((equal, members))
+}
+
+/// The names of the columns of a subquery, which are so many, and its rows.
+fn members(columns: usize, subquery: Box<Query>) -> Result<(Vec<String>, TableFactor), String> {
+    match width(&subquery) {
+        Some(width) if width > columns => return Err("subquery has too many columns".to_owned()),
+        Some(width) if width < columns => return Err("subquery has too few columns".to_owned()),
+        _ => {}
+    }
+    let names: Vec<String> = (1..=columns).map(|number| format!("__{number}")).collect();
+    let members = derived(*subquery, MEMBERS, &names, false);
+    Ok((names, members))
+}
+
+fn member(name: &String) -> Expr {
+    Expr::CompoundIdentifier(vec![quoted(MEMBERS), quoted(name)])
 }
 
 /// The values of a row of several.

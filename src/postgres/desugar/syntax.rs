@@ -173,10 +173,12 @@ impl VisitorMut for Rewriter {
                 let completed = self.windows.complete(window);
                 self.refuse_if(completed)
             }
-            Expr::InSubquery { .. } => match row_membership::as_value(expr) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(unsupported) => self.refuse(unsupported),
-            },
+            Expr::InSubquery { .. } | Expr::AnyOp { .. } | Expr::AllOp { .. } | Expr::BinaryOp { .. } => {
+                match row_membership::as_value(expr) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(unsupported) => self.refuse(unsupported),
+                }
+            }
             // DataFusion asks for the type of its first column and panics.
             Expr::Subquery(query) if is_without_columns(&query.body) => {
                 self.refuse("a subquery without columns is not supported".to_owned())

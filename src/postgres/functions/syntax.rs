@@ -287,13 +287,18 @@ fn literal_items(left: &Expr, once: bool, right: &Expr) -> Option<Vec<Option<Str
     let is_leaf =
         matches!(repeatable, Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) | Expr::TypedString(_));
     let items = read_array_text(literal_text(right)?).ok()?;
-    ((once || is_leaf) && (1..=LITERAL_ITEMS_MAX).contains(&items.len())).then_some(items)
+    let few = (usize::from(!is_leaf)..=LITERAL_ITEMS_MAX).contains(&items.len());
+    ((once || is_leaf) && few).then_some(items)
 }
 
 fn of_literal_items(left: Expr, op: BinaryOperator, right: &Expr, joins: BinaryOperator) -> Expr {
     let items = literal_items(&left, true, right).unwrap_or_default();
     let item = |item: Option<String>| Expr::value(item.map_or(Value::Null, Value::SingleQuotedString));
     let list: Vec<Expr> = items.into_iter().map(item).collect();
+    if list.is_empty() {
+        // All of none are what they should be, whatever they are compared with.
+        return Expr::value(Value::Boolean(joins == BinaryOperator::And));
+    }
     match (&op, &joins) {
         (BinaryOperator::Eq, BinaryOperator::Or) | (BinaryOperator::NotEq, BinaryOperator::And) => {
             let negated = op == BinaryOperator::NotEq;
