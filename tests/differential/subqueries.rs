@@ -43,6 +43,19 @@ pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
     (false, "SELECT \"RowKey\", small = ALL (SELECT small FROM parts WHERE {b}) FROM items"),
     (false, "SELECT \"RowKey\", small <> ANY (SELECT small FROM parts WHERE {b}) FROM items"),
     (false, "SELECT \"RowKey\", txt >= ALL (SELECT txt FROM parts), num > ANY (SELECT num FROM parts) FROM items"),
+    // Rows beside one row, and beside any or all of several.
+    (false, "SELECT \"RowKey\", (small, big) = ANY (SELECT small, big FROM parts WHERE {b}) FROM items"),
+    (false, "SELECT \"RowKey\" FROM items WHERE (small, txt) <> ALL (SELECT small, txt FROM parts WHERE {b})"),
+    (
+        false,
+        "SELECT \"RowKey\", (small, num) < (SELECT small, num FROM parts ORDER BY \"PartitionKey\", \"RowKey\" LIMIT 1) FROM items",
+    ),
+    (false, "SELECT \"RowKey\" FROM items WHERE (small, {i}) >= (SELECT max(small), min(small) FROM parts WHERE {b})"),
+    (false, "SELECT \"RowKey\", (small, big) = (SELECT small, big FROM parts WHERE false) FROM items"),
+    (
+        false,
+        "SELECT \"RowKey\", (i.small, i.txt) <> (SELECT max(p.small), min(p.txt) FROM parts p WHERE p.small = i.small) FROM items i",
+    ),
     // Nothing found.
     (true, "SELECT (SELECT 'a' WHERE 1 = 0) IS NULL, coalesce((SELECT 1 WHERE false), 7), (SELECT 1 WHERE false)"),
     (true, "SELECT (SELECT \"RowKey\" FROM items WHERE \"RowKey\" = 'none') IS NULL, EXISTS (SELECT 1 WHERE false)"),

@@ -60,7 +60,8 @@ pub(super) fn as_value(expr: &mut Expr) -> Result<(), String> {
         let (names, members) = members(row.len(), std::mem::replace(subquery, empty()))?;
         let other = names.iter().map(member).collect();
         let answer = binary(Expr::Tuple(row), op.clone(), Expr::Tuple(other));
-        let found = select(vec![SelectItem::ExprWithAlias { expr: answer, alias: quoted("__compared") }], vec![members]);
+        let found =
+            select(vec![SelectItem::ExprWithAlias { expr: answer, alias: quoted("__compared") }], vec![members]);
         *expr = Expr::Subquery(Box::new(plain_query(SetExpr::Select(Box::new(found)))));
         return Ok(());
     }

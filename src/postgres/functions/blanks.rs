@@ -11,25 +11,25 @@ use super::strings;
 use super::type_names::TYPE_LENGTH;
 use crate::types::POSTGRES_TYPE;
 
-/// Whether a function sees the blanks of its arguments.
-pub(super) fn shows_blanks(function: &str) -> bool {
-    [
-        "octet_length",
-        "concat",
-        "concat_ws",
-        "format",
-        "to_json",
-        "to_jsonb",
-        "row_to_json",
-        "json_build_object",
-        "jsonb_build_object",
-        "json_build_array",
-        "jsonb_build_array",
-    ]
-    .contains(&function)
-}
-
 impl Resolver<'_> {
+    /// Whether a function sees the blanks of its arguments.
+    pub(super) fn shows_blanks(function: &str) -> bool {
+        [
+            "octet_length",
+            "concat",
+            "concat_ws",
+            "format",
+            "to_json",
+            "to_jsonb",
+            "row_to_json",
+            "json_build_object",
+            "jsonb_build_object",
+            "json_build_array",
+            "jsonb_build_array",
+        ]
+        .contains(&function)
+    }
+
     /// Beside a `char(n)` a literal in quotes is one as well, whose blanks at the end do not count.
     pub(super) fn blank_literal(&self, value: &Expr, literal: &Expr) -> Option<Expr> {
         let Expr::Literal(ScalarValue::Utf8(Some(text)), _) = literal else { return None };

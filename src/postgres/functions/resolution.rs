@@ -10,7 +10,6 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 
 use super::arithmetic;
 use super::array_literal;
-use super::blanks::shows_blanks;
 use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, are_untyped, common_type, literal, unmatched};
 use super::deferred;
@@ -82,7 +81,7 @@ impl Resolver<'_> {
             }
             Expr::Case(case) => self.case(case),
             Expr::ScalarFunction(ScalarFunction { func, args })
-                if shows_blanks(func.name()) && args.iter().any(|argument| self.is_char(argument)) =>
+                if Self::shows_blanks(func.name()) && args.iter().any(|argument| self.is_char(argument)) =>
             {
                 let args = args.into_iter().map(|argument| self.with_blanks(argument)).collect();
                 self.resolve(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))

@@ -21,8 +21,8 @@ pub(super) fn type_in_contexts(query: &mut ast::Statement, is_open: impl Fn(usiz
     let _walked = visit_mut(query, &mut Contexts { is_open });
 }
 
-/// Casts the parameters whose type is open and that stand beside one that is declared alone: what is
-/// unknown beside a number, or in a list of alternatives, is of that type.
+/// Casts the parameters whose type is open and that stand beside one that is declared alone: what
+/// is unknown beside a number, or in a list of alternatives, is of that type.
 pub(super) fn type_beside(query: &mut ast::Statement, declared: impl Fn(usize) -> Option<&'static PostgresType>) {
     let ty = |expr: &Expr| number_of(expr).and_then(|number| declared(number.checked_sub(1)?));
     // It never breaks.

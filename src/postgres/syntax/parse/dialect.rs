@@ -137,6 +137,73 @@ fn between(parser: &mut Parser) -> Option<(bool, bool)> {
     })
 }
 
+/// The operator of LIKE or ILIKE with ANY, SOME or ALL and a subquery behind it, and whether it is
+/// ALL; the words are read.
+fn like_each(parser: &mut Parser) -> Option<(BinaryOperator, bool)> {
+    let keyword = |place: usize| match &parser.peek_nth_token_ref(place).token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    };
+    let negated = keyword(0) == Some(Keyword::NOT);
+    let at = usize::from(negated);
+    let op = match (keyword(at)?, negated) {
+        (Keyword::LIKE, false) => BinaryOperator::PGLikeMatch,
+        (Keyword::LIKE, true) => BinaryOperator::PGNotLikeMatch,
+        (Keyword::ILIKE, false) => BinaryOperator::PGILikeMatch,
+        (Keyword::ILIKE, true) => BinaryOperator::PGNotILikeMatch,
+        _ => return None,
+    };
+    let is_all = match keyword(at + 1)? {
+        Keyword::ALL => true,
+        Keyword::ANY | Keyword::SOME => false,
+        _ => return None,
+    };
+    let opens = parser.peek_nth_token_ref(at + 2).token == Token::LParen;
+    if !opens || !matches!(keyword(at + 3), Some(Keyword::SELECT | Keyword::WITH | Keyword::VALUES)) {
+        return None;
+    }
+    (0..at + 2).for_each(|_| parser.advance_token());
+    Some((op, is_all))
+}
+
+/// A comparison with each row of a subquery, which stands next.
+fn quantified(parser: &mut Parser, expr: &Expr, compare_op: BinaryOperator, is_all: bool) -> Result<Expr, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let right = Box::new(Expr::Subquery(parser.parse_query()?));
+    parser.expect_token(&Token::RParen)?;
+    let left = Box::new(expr.clone());
+    Ok(match is_all {
+        true => Expr::AllOp { left, compare_op, right },
+        false => Expr::AnyOp { left, compare_op, right, is_some: false },
+    })
+}
+
+/// `IN ((SELECT ...), x)`, which the parser takes for a subquery; one alone in parentheses is that.
+fn in_list_of_queries(parser: &mut Parser, expr: &Expr) -> Option<Expr> {
+    let token = |place: usize| &parser.peek_nth_token_ref(place).token;
+    let is_word = |place: usize, keyword: Keyword| matches!(token(place), Token::Word(word) if word.keyword == keyword);
+    let negated = is_word(0, Keyword::NOT);
+    let at = usize::from(negated);
+    let begins_with_query = is_word(at, Keyword::IN)
+        && *token(at + 1) == Token::LParen
+        && *token(at + 2) == Token::LParen
+        && (is_word(at + 3, Keyword::SELECT) || is_word(at + 3, Keyword::WITH));
+    if !begins_with_query {
+        return None;
+    }
+    let list = parser.maybe_parse(|parser| {
+        (0..at + 2).for_each(|_| parser.advance_token());
+        let list = parser.parse_comma_separated(Parser::parse_expr)?;
+        parser.expect_token(&Token::RParen)?;
+        match list.len() {
+            1 => parser.expected("several values", parser.peek_token()),
+            _ => Ok(list),
+        }
+    });
+    let list = list.ok()??;
+    Some(Expr::InList { expr: Box::new(expr.clone()), list, negated })
+}
+
 /// Methods that answer as the parser's dialect does.
 macro_rules! as_the_parser_has_it {
     ($($method:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
@@ -163,11 +230,17 @@ impl Dialect for PostgresDialect {
         }
     }
 
-    /// What the parser does not have: `x ISNULL`, `BETWEEN SYMMETRIC`, and `COLLATE` behind more
-    /// than a name or a value.
+    /// What the parser does not have: `x ISNULL`, `BETWEEN SYMMETRIC`, `COLLATE` behind more than a
+    /// name or a value, `LIKE ALL` of a subquery, and `IN` a list that begins with one.
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
         if let Some((negated, symmetric)) = between(parser) {
             return Some(self.bounds(parser, expr, negated, symmetric));
+        }
+        if let Some((compare_op, is_all)) = like_each(parser) {
+            return Some(quantified(parser, expr, compare_op, is_all));
+        }
+        if let Some(in_list) = in_list_of_queries(parser, expr) {
+            return Some(Ok(in_list));
         }
         if parser.parse_keyword(Keyword::COLLATE) {
             let collation = parser.parse_object_name(false);
