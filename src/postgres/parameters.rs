@@ -58,10 +58,9 @@ pub async fn plan(
             if contexts::type_intervals(&mut of_moments, is_open)
                 && let Ok(planned) =
                     state.statement_to_plan(ParsedStatement::Statement(Box::new(of_moments.clone()))).await
+                && moves_moments(&planned)?
             {
-                if moves_moments(&planned)? {
-                    (plan, query) = (Ok(planned), of_moments);
-                }
+                (plan, query) = (Ok(planned), of_moments);
             }
         }
         let mut rest = query.clone();

@@ -58,7 +58,7 @@ pub(super) fn as_value(expr: &mut Expr) -> Result<(), String> {
         && let Some(row) = values_of(left)
     {
         let (names, members) = members(row.len(), std::mem::replace(subquery, empty()))?;
-        let other = names.iter().map(member).collect();
+        let other = names.iter().map(|name| member(name)).collect();
         let answer = binary(Expr::Tuple(row), op.clone(), Expr::Tuple(other));
         let found =
             select(vec![SelectItem::ExprWithAlias { expr: answer, alias: quoted("__compared") }], vec![members]);
@@ -129,7 +129,7 @@ fn members(columns: usize, subquery: Box<Query>) -> Result<(Vec<String>, TableFa
     Ok((names, members))
 }
 
-fn member(name: &String) -> Expr {
+fn member(name: &str) -> Expr {
     Expr::CompoundIdentifier(vec![quoted(MEMBERS), quoted(name)])
 }
 

@@ -40,7 +40,7 @@ pub(super) fn type_beside(query: &mut ast::Statement, declared: impl Fn(usize) -
             }
             Expr::Case { operand: None, conditions, else_result, .. } => {
                 let results = conditions.iter().map(|when| &when.result).chain(else_result.as_deref());
-                let known = results.into_iter().find_map(|result| ty(result));
+                let known = results.into_iter().find_map(&ty);
                 cast_all(conditions.iter_mut().map(|when| &mut when.result).chain(else_result.as_deref_mut()), known);
             }
             _ => {}

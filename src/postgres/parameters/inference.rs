@@ -229,9 +229,9 @@ fn is_char(field: &Field) -> bool {
 
 /// Gives a parameter that is compared with a `char(n)` the type of that, whose blanks at the end do
 /// not count. Whether there is one.
-fn infer_char(operands: [&Box<Expr>; 2], schema: &DFSchema, inferred: &mut HashMap<String, Option<FieldRef>>) -> bool {
+fn infer_char(operands: [&Expr; 2], schema: &DFSchema, inferred: &mut HashMap<String, Option<FieldRef>>) -> bool {
     let ((Expr::Placeholder(placeholder), other) | (other, Expr::Placeholder(placeholder))) =
-        (operands[0].as_ref(), operands[1].as_ref())
+        (operands[0], operands[1])
     else {
         return false;
     };
