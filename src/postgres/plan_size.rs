@@ -22,6 +22,10 @@ const HEIGHT_MAX: usize = 300;
 const EXPRESSIONS_MAX: usize = 150_000;
 /// Most keys of a sort, and groups and aggregates of a query.
 const WIDTH_MAX: usize = 1_200;
+/// Most columns that all windows of a statement hand on, an aggregate counted as
+/// [`COLUMNS_OF_AGGREGATE`]: each rule of the planner goes through all of them again.
+const COLUMNS_MAX: usize = 9_000;
+const COLUMNS_OF_AGGREGATE: usize = 6;
 /// What there may be too many of.
 pub(crate) const SORT_KEYS: &str = "keys of ORDER BY or DISTINCT";
 /// Most windows that differ in their keys: each is a node of the plan over all those before.
@@ -51,9 +55,10 @@ pub fn has_nodes_at_most(plan: &LogicalPlan, most: usize) -> Result<bool> {
 ///
 /// # Errors
 /// `STATEMENT_TOO_COMPLEX` for more than 10,000 nodes, 300 joins, aggregates, windows and sorts one
-/// over the other, or 1,200 sort keys, groups or aggregates of one node.
+/// over the other, 1,200 sort keys, groups or aggregates of one node, or 9,000 columns of windows and
+/// aggregates.
 pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
-    let mut size = PlanSize { nodes: 0, heights: vec![0], excess: None };
+    let mut size = PlanSize { nodes: 0, columns: 0, heights: vec![0], excess: None };
     plan.visit_with_subqueries(&mut size).map_err(from_datafusion)?;
     let (message, hint) = match size.excess {
         None => return Ok(()),
@@ -62,6 +67,7 @@ pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
             let message = format!("more than {HEIGHT_MAX} joins, aggregates, windows and sorts, one over the other");
             (message, "keep the rows of some in a table")
         }
+        Some(Excess::Columns(message, hint)) => (message, hint),
         Some(Excess::Nodes) => {
             let hint = "a query that reads another one twice doubles it: keep its rows in a table";
             (format!("the statement is planned in more than {NODES_MAX} steps"), hint)
@@ -75,9 +81,22 @@ pub(crate) fn excess_width(count: usize, members: &str) -> Option<(String, &'sta
     (count > WIDTH_MAX).then(|| (format!("a query has more than {WIDTH_MAX} {members}"), "make several queries of it"))
 }
 
+/// How many columns so many aggregates are, and windows over so many others.
+pub(crate) fn columns_of(aggregates: usize, windows: usize, columns: usize) -> usize {
+    aggregates * COLUMNS_OF_AGGREGATE + windows.saturating_mul(columns)
+}
+
+/// Message and hint for more than 9,000 columns of windows and aggregates in a statement.
+pub(crate) fn excess_columns(columns: usize) -> Option<(String, &'static str)> {
+    let message = || format!("windows and aggregates have more than {COLUMNS_MAX} columns");
+    let hint = "select fewer columns in subqueries, or keep the rows of some in a table";
+    (columns > COLUMNS_MAX).then(|| (message(), hint))
+}
+
 /// What a plan has so far. It is looked at no further than to where it is too large.
 struct PlanSize {
     nodes: usize,
+    columns: usize,
     /// How many joins, aggregates, windows and sorts are below each open node, one over the other:
     /// at each, DataFusion goes through those below.
     heights: Vec<usize>,
@@ -87,6 +106,8 @@ struct PlanSize {
 enum Excess {
     Nodes,
     /// Message and hint.
+    Columns(String, &'static str),
+    /// Message and hint.
     Wide(String, &'static str),
     High,
 }
@@ -95,6 +116,14 @@ impl PlanSize {
     fn goes_on(&self) -> TreeNodeRecursion {
         if self.excess.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue }
     }
+}
+
+/// The columns that a window hands on beside the results of others.
+fn columns_below_windows(mut input: &LogicalPlan) -> usize {
+    while let LogicalPlan::Window(window) = input {
+        input = &window.input;
+    }
+    input.schema().fields().len()
 }
 
 impl TreeNodeVisitor<'_> for PlanSize {
@@ -109,8 +138,14 @@ impl TreeNodeVisitor<'_> for PlanSize {
                 .or_else(|| excess_width(aggregate.aggr_expr.len(), "aggregates")),
             _ => None,
         };
+        self.columns += match node {
+            LogicalPlan::Aggregate(aggregate) => columns_of(aggregate.aggr_expr.len(), 0, 0),
+            LogicalPlan::Window(window) => columns_of(0, 1, columns_below_windows(&window.input)),
+            _ => 0,
+        };
         self.excess = match wide {
             Some((message, hint)) => Some(Excess::Wide(message, hint)),
+            None if let Some((message, hint)) = excess_columns(self.columns) => Some(Excess::Columns(message, hint)),
             None => (self.nodes > NODES_MAX).then_some(Excess::Nodes),
         };
         Ok(self.goes_on())
@@ -288,6 +323,15 @@ mod tests {
 
     fn list(members: usize, member: &str) -> String {
         vec![member; members].join(",")
+    }
+
+    #[test]
+    fn windows_count_the_columns_that_they_are_over() {
+        assert_eq!(columns_of(1_200, 0, 0), 7_200);
+        assert!(excess_columns(columns_of(1_200, 1, 1_200)).is_none());
+        assert!(excess_columns(columns_of(1_200, 10, 1_200)).is_some());
+        assert!(excess_columns(columns_of(0, 250, 30)).is_none());
+        assert!(excess_columns(columns_of(0, 60, 1_500)).is_some());
     }
 
     #[test]

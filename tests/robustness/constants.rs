@@ -55,6 +55,15 @@ fn large_values_of_each_row_are_made_wherever_they_stand() {
             ),
             "200150",
         ),
+        // Many copies of a row.
+        (
+            &format!(
+                "select max(length(a)) from (select a, row_number() over (order by {}) from \
+                 (select repeat('x', (30000 + g)::int) a from generate_series(1, 100) g) t) u",
+                (0..60).map(|copy| format!("a || '{copy}'")).collect::<Vec<_>>().join(", ")
+            ),
+            "30100",
+        ),
         // More than there is memory.
         (
             &format!(

@@ -29,6 +29,8 @@ const COMPARISONS: [Operator; 8] = [
     Operator::IsDistinctFrom,
     Operator::IsNotDistinctFrom,
 ];
+/// More copies of texts than this that an operator makes of each row are counted.
+const COPIES_MAX: usize = 2;
 /// Rows at a time, where values may be of any size and the batch cannot be tried again.
 const ROWS_OF_ANY_SIZE: usize = 64;
 
@@ -37,6 +39,8 @@ const ROWS_OF_ANY_SIZE: usize = 64;
 pub(super) struct Growth {
     constants_bytes: usize,
     enlarging: bool,
+    /// Texts and lists that calls make of values of a row, each about as large as the row is.
+    copies: usize,
 }
 
 impl Growth {
@@ -71,6 +75,10 @@ impl Growth {
             }
             if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
                 self.enlarging |= ENLARGING.contains(&call.fun().name());
+                self.copies += usize::from(call.return_type().primitive_width().is_none());
+            }
+            if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+                self.copies += usize::from(*binary.op() == Operator::StringConcat);
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
@@ -82,11 +90,27 @@ impl Growth {
         Self {
             constants_bytes: self.constants_bytes + other.constants_bytes,
             enlarging: self.enlarging || other.enlarging,
+            copies: self.copies + other.copies,
         }
     }
 
     pub(super) fn is_large(&self) -> bool {
-        self.constants_bytes > 0 || self.enlarging
+        self.constants_bytes > 0 || self.enlarging || self.copies_rows()
+    }
+
+    /// Whether rows become several times as large.
+    pub(super) fn copies_rows(&self) -> bool {
+        self.copies > COPIES_MAX
+    }
+
+    /// Whether there is a text or a list that is made of a row.
+    pub(super) fn has_copies(&self) -> bool {
+        self.copies > 0
+    }
+
+    /// How many times a row is there with all that is made of it.
+    pub(super) fn times(&self) -> usize {
+        self.copies.max(1)
     }
 
     /// What the constants of a row take, in bytes.

@@ -25,22 +25,29 @@ struct Operands {
     input: Arc<dyn ExecutionPlan>,
     columns: Vec<ProjectionExpr>,
     growth: Growth,
+    /// The operator makes many copies of its rows: each is a column.
+    copies_rows: bool,
 }
 
 impl Operands {
-    fn of(input: &Arc<dyn ExecutionPlan>) -> Self {
+    fn of(input: &Arc<dyn ExecutionPlan>, growth: &Growth) -> Self {
         let schema = input.schema();
         let columns = schema.fields().iter().enumerate().map(|(index, field)| ProjectionExpr {
             expr: Arc::new(Column::new(field.name(), index)),
             alias: field.name().clone(),
         });
-        Self { input: Arc::clone(input), columns: columns.collect(), growth: Growth::default() }
+        let columns = columns.collect();
+        Self { input: Arc::clone(input), columns, growth: Growth::default(), copies_rows: growth.copies_rows() }
+    }
+
+    fn is_column(&self, expr: &Arc<dyn PhysicalExpr>, growth: &Growth) -> bool {
+        !expr.is::<Literal>() && (growth.is_large() || self.copies_rows && growth.has_copies())
     }
 
     /// The column of an expression that makes large values; any other stays as it is.
     fn operand(&mut self, expr: &Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
         let growth = Growth::of_expr(expr)?;
-        if !growth.is_large() || expr.is::<Literal>() {
+        if !self.is_column(expr, &growth) {
             return Ok(Arc::clone(expr));
         }
         self.growth = self.growth.and(growth);
@@ -58,7 +65,7 @@ impl Operands {
         expr: &Arc<dyn PhysicalExpr>,
         condition: &Arc<dyn PhysicalExpr>,
     ) -> Result<Arc<dyn PhysicalExpr>> {
-        if !Growth::of_expr(expr)?.is_large() || expr.is::<Literal>() {
+        if !self.is_column(expr, &Growth::of_expr(expr)?) {
             return Ok(Arc::clone(expr));
         }
         let when = vec![(Arc::clone(condition), Arc::clone(expr))];
@@ -76,22 +83,27 @@ impl Operands {
 /// they cannot be columns.
 pub(super) fn over_columns(
     plan: &Arc<dyn ExecutionPlan>,
+    growth: &Growth,
     token: &Arc<CancellationToken>,
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
-        return filtered(filter, token);
+        return filtered(filter, growth, token);
     }
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
-        return aggregated(aggregate, token);
+        return aggregated(aggregate, growth, token);
     }
     match plan.downcast_ref::<SortExec>() {
-        Some(sort) => sorted(sort, token),
+        Some(sort) => sorted(sort, growth, token),
         None => Ok(None),
     }
 }
 
-fn filtered(filter: &FilterExec, token: &Arc<CancellationToken>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let mut operands = Operands::of(filter.input());
+fn filtered(
+    filter: &FilterExec,
+    growth: &Growth,
+    token: &Arc<CancellationToken>,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let mut operands = Operands::of(filter.input(), growth);
     let kept: Vec<usize> = match filter.projection() {
         Some(columns) => columns.to_vec(),
         None => (0..operands.columns.len()).collect(),
@@ -105,11 +117,15 @@ fn filtered(filter: &FilterExec, token: &Arc<CancellationToken>) -> Result<Optio
     Ok(Some(Arc::new(filter.build()?)))
 }
 
-fn aggregated(aggregate: &AggregateExec, token: &Arc<CancellationToken>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+fn aggregated(
+    aggregate: &AggregateExec,
+    growth: &Growth,
+    token: &Arc<CancellationToken>,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if aggregate.mode().input_mode() != AggregateInputMode::Raw {
         return Ok(None);
     }
-    let mut operands = Operands::of(aggregate.input());
+    let mut operands = Operands::of(aggregate.input(), growth);
     let groups = aggregate.group_expr();
     let keys = groups.expr().iter().map(|(key, name)| Ok((operands.operand(key)?, name.clone())));
     let keys = keys.collect::<Result<Vec<_>>>()?;
@@ -157,15 +173,15 @@ fn function_of(
     Ok(function.with_new_expressions(arguments.to_vec(), order.to_vec()).map(Arc::new))
 }
 
-fn sorted(sort: &SortExec, token: &Arc<CancellationToken>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
-    let mut operands = Operands::of(sort.input());
+fn sorted(sort: &SortExec, growth: &Growth, token: &Arc<CancellationToken>) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let mut operands = Operands::of(sort.input(), growth);
     let kept = operands.columns.clone();
     let keys = sort.expr().iter().map(|key| Ok(PhysicalSortExpr::new(operands.operand(&key.expr)?, key.options)));
     let keys = keys.collect::<Result<Vec<_>>>()?;
     let Some(input) = operands.projected(token)? else { return Ok(None) };
     let Some(keys) = LexOrdering::new(keys) else { return Ok(None) };
     let sorted = SortExec::new(keys, input).with_preserve_partitioning(sort.preserve_partitioning());
-    let sorted = sort_of_whole_batches(Arc::new(sorted.with_fetch(sort.fetch())), token)?;
+    let sorted = sort_of_whole_batches(Arc::new(sorted.with_fetch(sort.fetch())), token);
     let kept = ProjectionExec::try_new(kept, checked(sorted, Cut::Bytes, token))?;
     Ok(Some(PassThroughExec::over(Arc::new(kept), SortedBy(sort.expr().clone()))))
 }

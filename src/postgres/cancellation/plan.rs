@@ -91,11 +91,14 @@ fn in_few_rows(
     if let Some(projection) = projection.and_then(|projection| LargeProjectionExec::of(projection, growth, token)) {
         return Ok(projection);
     }
-    if let Some(plan) = over_columns(&plan, token)? {
+    if let Some(plan) = over_columns(&plan, growth, token)? {
         return Ok(plan);
     }
     let inputs = plan.children().into_iter();
-    let cut = Cut::Rows(growth.rows_gathered());
+    let cut = match growth.copies_rows() {
+        true => Cut::Repeated { rows_max: growth.rows_gathered(), times: growth.times(), constants_bytes: 0 },
+        false => Cut::Rows(growth.rows_gathered()),
+    };
     let slices = inputs.map(|input| checked(Arc::clone(input), cut.clone(), token)).collect();
     replace_children_if_necessary(plan, slices)
 }
@@ -129,7 +132,7 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         return Ok(Arc::new(LocalLimitExec::new(sort, fetch)));
     }
     if sorts(&plan) {
-        return sort_of_whole_batches(plan, token);
+        return Ok(sort_of_whole_batches(plan, token));
     }
     let repeats_rows = plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>();
     let is_join = repeats_rows || plan.is::<HashJoinExec>() || plan.is::<SortMergeJoinExec>();

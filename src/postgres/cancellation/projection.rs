@@ -21,6 +21,7 @@ use futures::{Stream, StreamExt};
 
 use super::growth::Growth;
 use super::large_arguments::with_counted_arguments;
+use super::row_bytes::rows_within;
 use super::token::CancellationToken;
 use crate::functions::{ValueBudget, is_batch_too_large, shown_bytes};
 
@@ -34,6 +35,8 @@ pub(super) struct LargeProjectionExec {
     token: Arc<CancellationToken>,
     /// Rows that are taken at a time at most.
     rows_max: usize,
+    /// How many copies of a row are made at most, but by calls that count theirs.
+    copies: usize,
 }
 
 impl LargeProjectionExec {
@@ -46,8 +49,8 @@ impl LargeProjectionExec {
         if !growth.is_large() {
             return None;
         }
-        let rows_max = growth.rows_of_constants();
-        Some(Arc::new(Self { projection: projection.clone(), token: Arc::clone(token), rows_max }))
+        let (rows_max, copies) = (growth.rows_of_constants(), growth.times());
+        Some(Arc::new(Self { projection: projection.clone(), token: Arc::clone(token), rows_max, copies }))
     }
 }
 
@@ -93,7 +96,8 @@ impl ExecutionPlan for LargeProjectionExec {
         match (children.pop(), children.is_empty()) {
             (Some(input), true) => {
                 let projection = ProjectionExec::try_new(self.projection.expr().to_vec(), input)?;
-                Ok(Arc::new(Self { projection, token: Arc::clone(&self.token), rows_max: self.rows_max }))
+                let (rows_max, copies) = (self.rows_max, self.copies);
+                Ok(Arc::new(Self { projection, token: Arc::clone(&self.token), rows_max, copies }))
             }
             _ => internal_err!("a projection has one input"),
         }
@@ -116,6 +120,7 @@ impl ExecutionPlan for LargeProjectionExec {
             pending: None,
             rows: self.rows_max,
             rows_max: self.rows_max,
+            copies: self.copies,
         }))
     }
 
@@ -139,14 +144,16 @@ struct LargeRows {
     /// Rows that are taken at a time.
     rows: usize,
     rows_max: usize,
+    copies: usize,
 }
 
 impl LargeRows {
     /// The values of the first rows of a batch; the rest is pending.
     fn project(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        let fit = rows_within(&batch, self.budget.rows_bytes() / self.copies);
         loop {
             self.token.check()?;
-            let taken = batch.num_rows().min(self.rows);
+            let taken = fit.min(self.rows);
             match self.values(&batch.slice(0, taken)) {
                 Err(error) if taken > 1 && is_batch_too_large(&error) => self.rows = taken / 2,
                 values => {

@@ -26,9 +26,6 @@ enum BatchSize {
 pub(super) enum Gathered {
     /// None: batches go on as they come.
     Nothing,
-    /// As many as without fewer rows: those of a sort that are in one batch come out in slices of
-    /// it, each of which is counted with the whole.
-    AllRows,
     /// As many as the memory of queries allows where rows may be wide, over this number.
     WideRows { divisor: usize },
 }
@@ -72,7 +69,6 @@ impl PassThrough for BatchSize {
             Self::AtMost(rows) => size.min(*rows),
             // A batch of more than half as many rows is not gathered.
             Self::Gathered(Gathered::Nothing) => 1,
-            Self::Gathered(Gathered::AllRows) => above.whole,
             Self::Gathered(Gathered::WideRows { divisor }) => {
                 let rows = ValueBudget::of(config.options()).gathered_rows() / divisor;
                 rows.clamp(1, size)

@@ -13,15 +13,16 @@ use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::{DataFusionError, Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
+use datafusion::physical_plan::limit::LocalLimitExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::stream::{iter, once};
 use futures::{StreamExt, TryStreamExt};
 
-use super::operator::{Cut, checked, checked_rows};
+use super::operator::{Cut, checked_rows};
 use super::row_bytes::row_bytes;
-use super::small_batches::{Gathered, gathering, whole_batch_size, with_batch_size};
+use super::small_batches::{whole_batch_size, with_batch_size};
 use super::token::CancellationToken;
 use crate::functions::ValueBudget;
 use crate::pass_through::{PassThrough, PassThroughExec};
@@ -31,15 +32,8 @@ use crate::pass_through::{PassThrough, PassThroughExec};
 pub(super) fn sort_of_whole_batches(
     sort: Arc<dyn ExecutionPlan>,
     token: &Arc<CancellationToken>,
-) -> Result<Arc<dyn ExecutionPlan>> {
-    // The first rows of all stay in a heap.
-    if sort.downcast_ref::<SortExec>().is_none_or(|sort| sort.fetch().is_none()) {
-        return Ok(PassThroughExec::over(sort, SortByWidth { token: Arc::clone(token) }));
-    }
-    let inputs = sort.children().into_iter();
-    let cut = Cut::Sorted { rows_max: usize::MAX };
-    let inputs = inputs.map(|input| checked(Arc::clone(input), cut.clone(), token)).collect();
-    gathering(replace_children_if_necessary(sort, inputs)?, Gathered::AllRows)
+) -> Arc<dyn ExecutionPlan> {
+    PassThroughExec::over(sort, SortByWidth { token: Arc::clone(token) })
 }
 
 /// Runs its input, a sort or a merge, with as many rows a batch as have the bytes of one.
@@ -77,13 +71,30 @@ async fn sorted(
     };
     let budget = ValueBudget::of(context.session_config().options());
     let widest = begun.iter().filter_map(|(_, begun)| begun.first.as_ref());
-    let rows_max = widest.map(|batch| rows_of(batch, budget.sorted_bytes())).min().unwrap_or(usize::MAX);
+    let rows_max = widest.clone().map(|batch| rows_of(batch, budget.sorted_bytes())).min().unwrap_or(usize::MAX);
     let rows_max = rows_max.min(whole_batch_size(&context));
+    // The first rows of all stay in a heap, which does not spill.
+    let heap = sort.downcast_ref::<SortExec>().and_then(|sort| Some((sort, sort.fetch()?)));
+    let sort = match heap {
+        Some((heap, fetch)) if widest.map(|batch| rows_of(batch, budget.batch_bytes())).any(|rows| rows < fetch) => {
+            Arc::new(LocalLimitExec::new(Arc::new(heap.with_fetch(None)), fetch))
+        }
+        _ => sort,
+    };
     // Each batch is then sorted into one: slices of it would be counted with the whole.
     let cut = Cut::Sorted { rows_max };
     let begun = begun.into_iter().map(|(at, begun)| (at, checked_rows(begun.all(), cut.clone(), &token, budget)));
     let read = PassThroughExec::over(input, Read(Arc::new(Mutex::new(begun.collect()))));
-    replace_children_if_necessary(sort, vec![read])?.execute(partition, with_batch_size(&context, rows_max))
+    over(sort, read)?.execute(partition, with_batch_size(&context, rows_max))
+}
+
+/// The same sort, below its limit if it has one, over another input.
+fn over(sort: Arc<dyn ExecutionPlan>, input: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let input = match sort.downcast_ref::<LocalLimitExec>() {
+        Some(limit) => over(Arc::clone(limit.input()), input)?,
+        None => input,
+    };
+    replace_children_if_necessary(sort, vec![input])
 }
 
 /// The rows of a partition whose first batch is read.
@@ -174,7 +185,7 @@ mod tests {
     /// sorted in a pool of [`POOL_BYTES`].
     async fn batches(rows: i64, bytes: usize, by_width: bool) -> Result<Vec<RecordBatch>> {
         let sort = sort_of(&[rows], bytes)?;
-        let sort = if by_width { sort_of_whole_batches(sort, &token())? } else { sort };
+        let sort = if by_width { sort_of_whole_batches(sort, &token()) } else { sort };
         sort.execute(0, context()?)?.try_collect().await
     }
 
@@ -218,8 +229,8 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn sorts_beside_each_other_leave_memory_for_each_other() {
         let sorts = sort_of_whole_batches(sort_of(&[5000, 4000, 3000], 20_000).expect("a sort"), &token());
-        let merge = Arc::new(SortPreservingMergeExec::new(key(), sorts.expect("sorts")));
-        let merge = sort_of_whole_batches(merge, &token()).expect("a merge");
+        let merge = Arc::new(SortPreservingMergeExec::new(key(), sorts));
+        let merge = sort_of_whole_batches(merge, &token());
         let rows = merge.execute(0, context().expect("a context")).expect("rows");
         let batches: Vec<_> = rows.try_collect().await.expect("rows");
         let mut expected: Vec<i64> = (0..5000).chain(0..4000).chain(0..3000).collect();
@@ -243,6 +254,18 @@ mod tests {
         let sorted = batches(20_000, 20, true).await.expect("rows");
         assert_eq!(numbers(&sorted), (0..20_000).collect::<Vec<_>>());
         assert!(sorted.iter().any(|batch| batch.num_rows() == 8192));
+    }
+
+    #[tokio::test]
+    async fn the_first_of_wide_rows_spill_as_well() {
+        for fetch in [3, 3000] {
+            let sort = sort_of(&[5000], 20_000).expect("a sort");
+            let sort = sort.downcast_ref::<SortExec>().expect("a sort").with_fetch(Some(fetch));
+            let sort = sort_of_whole_batches(Arc::new(sort), &token());
+            let rows = sort.execute(0, context().expect("a context")).expect("rows");
+            let batches: Vec<_> = rows.try_collect().await.expect("rows");
+            assert_eq!(numbers(&batches), (0..fetch as i64).collect::<Vec<_>>());
+        }
     }
 
     /// Without the operator, DataFusion's sort ends for want of memory.

@@ -103,12 +103,17 @@ impl ValueBudget {
         fail(SqlState::PROGRAM_LIMIT_EXCEEDED, format!("a row of {bytes} bytes, a row has at most {most}"))
     }
 
+    /// The most that several rows show, in bytes.
+    pub(crate) fn rows_bytes(self) -> usize {
+        self.batch_bytes.saturating_mul(VALUES_OF_ROW)
+    }
+
     /// The same for several rows, where fewer would fit.
     ///
     /// # Errors
     /// `BATCH_TOO_LARGE`; for one row as for [`Self::row`].
     pub(crate) fn rows(self, rows: usize, bytes: usize) -> Result<()> {
-        let most = self.batch_bytes.saturating_mul(VALUES_OF_ROW);
+        let most = self.rows_bytes();
         if rows > 1 && bytes > most {
             return fail(SqlState::BATCH_TOO_LARGE, format!("{rows} rows of {bytes} bytes, and {most} fit"));
         }

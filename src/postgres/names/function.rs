@@ -170,7 +170,10 @@ impl Resolver<'_> {
             };
         check_call(&name, function, has_no_window, span)?;
         if let Some(level) = self.levels.last_mut() {
-            level.window_calls += usize::from(function.over.is_some());
+            if let Some(window) = &function.over {
+                level.window_calls += 1;
+                level.different_windows.insert(window.to_string());
+            }
             if called == Called::Aggregate && function.over.is_none() {
                 level.aggregates += 1;
                 level.different_aggregates.insert(function.to_string());

@@ -68,6 +68,8 @@ pub(super) struct Level {
     pub window_calls: usize,
     /// The aggregates that differ, as they are written.
     pub different_aggregates: HashSet<String>,
+    /// The windows that differ, as they are written.
+    pub different_windows: HashSet<String>,
 }
 
 /// A query in a WITH clause.
@@ -98,6 +100,8 @@ pub(super) struct Resolver<'a> {
     pub depth: usize,
     /// Relations that were named so far.
     pub relations_planned: usize,
+    /// Columns that windows and aggregates hand on so far.
+    pub columns_planned: usize,
     /// How many queries in expressions are open.
     pub subqueries: usize,
     /// The clause that is walked.
@@ -120,6 +124,7 @@ impl<'a> Resolver<'a> {
             functions: Vec::new(),
             depth: 0,
             relations_planned: 0,
+            columns_planned: 0,
             subqueries: 0,
             clause: Clause::default(),
             clashing: RefCell::new(Vec::new()),

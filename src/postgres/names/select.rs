@@ -15,6 +15,7 @@ use super::label::{Label, label, subquery_label};
 use super::order::{As, Computed, Item, distinct_in_order};
 use super::placement::{Clause, Inside, Parts};
 use super::scope::{Level, Resolver, parts, unwrapped};
+use crate::plan_size::{columns_of, excess_columns};
 
 /// As in PostgreSQL. Columns of `*` do not count: a table here can have more.
 const SELECT_ITEMS_MAX: usize = 1664;
@@ -68,10 +69,24 @@ impl Resolver<'_> {
                 distinct_in_order(terms, order_by)?;
             }
         }
+        self.count_columns()?;
         let (projection, outputs) =
             items.into_iter().map(|item| if self.is_outer(&item.expr) { aliased(item) } else { written(item) }).unzip();
         select.projection = projection;
         Ok(outputs)
+    }
+
+    /// Refuses windows over so many columns, and so many aggregates, that to plan them takes longer
+    /// than a statement may.
+    fn count_columns(&mut self) -> Result<()> {
+        let Some(level) = self.levels.last() else { return Ok(()) };
+        let aggregates = level.different_aggregates.len();
+        let below = if aggregates > 0 { aggregates } else { level.frame.columns.len() };
+        self.columns_planned += columns_of(aggregates, level.different_windows.len(), below);
+        match excess_columns(self.columns_planned) {
+            Some((message, hint)) => Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint)),
+            None => Ok(()),
+        }
     }
 
     /// Whether an expression is a column of a query further out.
