@@ -55,8 +55,8 @@ pub fn has_nodes_at_most(plan: &LogicalPlan, most: usize) -> Result<bool> {
 ///
 /// # Errors
 /// `STATEMENT_TOO_COMPLEX` for more than 10,000 nodes, 300 joins, aggregates, windows and sorts one
-/// over the other, 1,200 sort keys, groups or aggregates of one node, or 9,000 columns of windows and
-/// aggregates.
+/// over the other, 1,200 sort keys, groups or aggregates of one node, or 9,000 columns of windows
+/// and aggregates.
 pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
     let mut size = PlanSize { nodes: 0, columns: 0, heights: vec![0], excess: None };
     plan.visit_with_subqueries(&mut size).map_err(from_datafusion)?;

@@ -99,6 +99,7 @@ fn over(sort: Arc<dyn ExecutionPlan>, input: Arc<dyn ExecutionPlan>) -> Result<A
 
 /// The rows of a partition whose first batch is read.
 struct Begun {
+    /// It has rows.
     first: Option<RecordBatch>,
     rest: SendableRecordBatchStream,
 }
@@ -106,8 +107,12 @@ struct Begun {
 impl Begun {
     async fn of(input: Arc<dyn ExecutionPlan>, partition: usize, context: Arc<TaskContext>) -> Result<Self> {
         let mut rest = input.execute(partition, context)?;
-        let first = rest.next().await.transpose()?;
-        Ok(Self { first, rest })
+        loop {
+            match rest.next().await.transpose()? {
+                Some(empty) if empty.num_rows() == 0 => {}
+                first => return Ok(Self { first, rest }),
+            }
+        }
     }
 
     fn all(self) -> SendableRecordBatchStream {
@@ -206,7 +211,9 @@ mod tests {
             });
             batches.collect::<Result<Vec<_>, _>>()
         });
-        let partitions = partitions.collect::<Result<Vec<_>, _>>()?;
+        let mut partitions = partitions.collect::<Result<Vec<_>, _>>()?;
+        // The first batch may be empty.
+        partitions.iter_mut().for_each(|batches| batches.insert(0, RecordBatch::new_empty(Arc::clone(&schema))));
         let input = MemorySourceConfig::try_new_exec(&partitions, schema, None)?;
         Ok(Arc::new(SortExec::new(key(), input).with_preserve_partitioning(true)))
     }
