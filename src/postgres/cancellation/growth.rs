@@ -98,6 +98,11 @@ impl Growth {
         self.constants_bytes > 0 || self.enlarging || self.copies_rows()
     }
 
+    /// The same of what makes texts of a row for a moment only.
+    pub(super) fn without_copies(self) -> Self {
+        Self { copies: 0, ..self }
+    }
+
     /// Whether rows become several times as large.
     pub(super) fn copies_rows(&self) -> bool {
         self.copies > COPIES_MAX

@@ -52,7 +52,11 @@ pub fn cancellable(
     let plan = in_turn(plan)?;
     let is_recursive = plan.exists(|plan| Ok(plan.is::<RecursiveQueryExec>()))?;
     let plan = plan.transform_up(|plan| {
-        let growth = Growth::of(plan.as_ref())?;
+        let growth = match plan.is::<FilterExec>() {
+            // Of a condition nothing stays.
+            true => Growth::of(plan.as_ref())?.without_copies(),
+            false => Growth::of(plan.as_ref())?,
+        };
         gathered_max = gathered_max.min(growth.rows_gathered());
         let plan = match with_cancellable_expressions(&plan, token)? {
             Some(join) => join,
