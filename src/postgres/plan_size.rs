@@ -60,24 +60,17 @@ pub fn has_nodes_at_most(plan: &LogicalPlan, most: usize) -> Result<bool> {
 pub fn refuse_large(plan: &LogicalPlan) -> Result<()> {
     let mut size = PlanSize { nodes: 0, columns: 0, heights: vec![0], excess: None };
     plan.visit_with_subqueries(&mut size).map_err(from_datafusion)?;
-    let (message, hint) = match size.excess {
-        None => return Ok(()),
-        Some(Excess::Wide(message, hint)) => (message, hint),
-        Some(Excess::High) => {
-            let message = format!("more than {HEIGHT_MAX} joins, aggregates, windows and sorts, one over the other");
-            (message, "keep the rows of some in a table")
-        }
-        Some(Excess::Columns(message, hint)) => (message, hint),
-        Some(Excess::Nodes) => {
-            let hint = "a query that reads another one twice doubles it: keep its rows in a table";
-            (format!("the statement is planned in more than {NODES_MAX} steps"), hint)
-        }
-    };
-    Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
+    match size.excess {
+        None => Ok(()),
+        Some((message, hint)) => Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint)),
+    }
 }
 
-/// Message and hint for more than 1,200 sort keys, groups or aggregates of a query.
-pub(crate) fn excess_width(count: usize, members: &str) -> Option<(String, &'static str)> {
+/// Message and hint for a statement that is too large.
+pub(crate) type Excess = (String, &'static str);
+
+/// That of more than 1,200 sort keys, groups or aggregates of a query.
+pub(crate) fn excess_width(count: usize, members: &str) -> Option<Excess> {
     (count > WIDTH_MAX).then(|| (format!("a query has more than {WIDTH_MAX} {members}"), "make several queries of it"))
 }
 
@@ -86,8 +79,8 @@ pub(crate) fn columns_of(aggregates: usize, windows: usize, columns: usize) -> u
     aggregates * COLUMNS_OF_AGGREGATE + windows.saturating_mul(columns)
 }
 
-/// Message and hint for more than 9,000 columns of windows and aggregates in a statement.
-pub(crate) fn excess_columns(columns: usize) -> Option<(String, &'static str)> {
+/// That of more than 9,000 columns of windows and aggregates in a statement.
+pub(crate) fn excess_columns(columns: usize) -> Option<Excess> {
     let message = || format!("windows and aggregates have more than {COLUMNS_MAX} columns");
     let hint = "select fewer columns in subqueries, or keep the rows of some in a table";
     (columns > COLUMNS_MAX).then(|| (message(), hint))
@@ -103,13 +96,15 @@ struct PlanSize {
     excess: Option<Excess>,
 }
 
-enum Excess {
-    Nodes,
-    /// Message and hint.
-    Columns(String, &'static str),
-    /// Message and hint.
-    Wide(String, &'static str),
-    High,
+fn excess_nodes(nodes: usize) -> Option<Excess> {
+    let message = || format!("the statement is planned in more than {NODES_MAX} steps");
+    let hint = "a query that reads another one twice doubles it: keep its rows in a table";
+    (nodes > NODES_MAX).then(|| (message(), hint))
+}
+
+fn excess_height(height: usize) -> Option<Excess> {
+    let message = || format!("more than {HEIGHT_MAX} joins, aggregates, windows and sorts, one over the other");
+    (height > HEIGHT_MAX).then(|| (message(), "keep the rows of some in a table"))
 }
 
 impl PlanSize {
@@ -143,11 +138,7 @@ impl TreeNodeVisitor<'_> for PlanSize {
             LogicalPlan::Window(window) => columns_of(0, 1, columns_below_windows(&window.input)),
             _ => 0,
         };
-        self.excess = match wide {
-            Some((message, hint)) => Some(Excess::Wide(message, hint)),
-            None if let Some((message, hint)) = excess_columns(self.columns) => Some(Excess::Columns(message, hint)),
-            None => (self.nodes > NODES_MAX).then_some(Excess::Nodes),
-        };
+        self.excess = wide.or_else(|| excess_columns(self.columns)).or_else(|| excess_nodes(self.nodes));
         Ok(self.goes_on())
     }
 
@@ -164,9 +155,7 @@ impl TreeNodeVisitor<'_> for PlanSize {
         if let Some(above) = self.heights.last_mut() {
             *above = (*above).max(height);
         }
-        if height > HEIGHT_MAX {
-            self.excess = Some(Excess::High);
-        }
+        self.excess = excess_height(height);
         Ok(self.goes_on())
     }
 }

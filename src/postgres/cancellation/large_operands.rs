@@ -16,7 +16,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, PlanProp
 use super::growth::Growth;
 use super::operator::{Cut, checked};
 use super::projection::LargeProjectionExec;
-use super::sorts::sort_of_whole_batches;
+use super::sorts::sort_by_width;
 use super::token::CancellationToken;
 use crate::pass_through::{PassThrough, PassThroughExec};
 
@@ -181,7 +181,7 @@ fn sorted(sort: &SortExec, growth: &Growth, token: &Arc<CancellationToken>) -> R
     let Some(input) = operands.projected(token)? else { return Ok(None) };
     let Some(keys) = LexOrdering::new(keys) else { return Ok(None) };
     let sorted = SortExec::new(keys, input).with_preserve_partitioning(sort.preserve_partitioning());
-    let sorted = sort_of_whole_batches(Arc::new(sorted.with_fetch(sort.fetch())), token);
+    let sorted = sort_by_width(Arc::new(sorted.with_fetch(sort.fetch())), token);
     let kept = ProjectionExec::try_new(kept, checked(sorted, Cut::Bytes, token))?;
     Ok(Some(PassThroughExec::over(Arc::new(kept), SortedBy(sort.expr().clone()))))
 }

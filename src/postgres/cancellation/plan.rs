@@ -31,7 +31,7 @@ use super::projection::LargeProjectionExec;
 use super::repartition::{LISTS_DIVISOR, repartitioned};
 use super::row_bytes::is_copied;
 use super::small_batches::{Gathered, gathering, with_small_batches};
-use super::sorts::sort_of_whole_batches;
+use super::sorts::sort_by_width;
 use super::token::CancellationToken;
 use super::unions::in_turn;
 use crate::workarounds::with_replayed_input;
@@ -136,7 +136,7 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         return Ok(Arc::new(LocalLimitExec::new(sort, fetch)));
     }
     if sorts(&plan) {
-        return Ok(sort_of_whole_batches(plan, token));
+        return Ok(sort_by_width(plan, token));
     }
     let repeats_rows = plan.is::<CrossJoinExec>() || plan.is::<NestedLoopJoinExec>();
     let is_join = repeats_rows || plan.is::<HashJoinExec>() || plan.is::<SortMergeJoinExec>();

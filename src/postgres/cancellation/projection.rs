@@ -150,7 +150,8 @@ struct LargeRows {
 impl LargeRows {
     /// The values of the first rows of a batch; the rest is pending.
     fn project(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
-        let fit = rows_within(&batch, self.budget.rows_bytes() / self.copies);
+        let next = batch.slice(0, batch.num_rows().min(self.rows));
+        let fit = rows_within(&next, self.budget.rows_bytes() / self.copies);
         loop {
             self.token.check()?;
             let taken = fit.min(self.rows);

@@ -1,8 +1,9 @@
 //! Sorts by the width of their rows.
 //!
-//! A sort returns as many rows a batch as the session says, and so do the merges of what it
-//! spilled, each of which holds a batch of every file: of wide rows, these do not fit. Nobody knows
-//! how wide rows are before one is read, so a sort begins when its first batch is there.
+//! An external sort returns batches of as many rows as the session says, and so does the merge of
+//! its spilled runs, which has a batch of each run in memory: of wide rows these do not fit. How
+//! wide rows are is not known while they are planned, so a sort first peeks at a batch of its input
+//! and takes its batch size from that.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -29,10 +30,7 @@ use crate::pass_through::{PassThrough, PassThroughExec};
 
 /// A sort, or a merge of sorted rows, that keeps batches in buffers of their own, and as small as
 /// its memory asks for.
-pub(super) fn sort_of_whole_batches(
-    sort: Arc<dyn ExecutionPlan>,
-    token: &Arc<CancellationToken>,
-) -> Arc<dyn ExecutionPlan> {
+pub(super) fn sort_by_width(sort: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Arc<dyn ExecutionPlan> {
     PassThroughExec::over(sort, SortByWidth { token: Arc::clone(token) })
 }
 
@@ -65,12 +63,12 @@ async fn sorted(
 ) -> Result<SendableRecordBatchStream> {
     let [input] = sort.children()[..] else { return internal_err!("a sort has one input") };
     let input = Arc::clone(input);
-    let begun = match sort.is::<SortExec>() {
-        true => vec![(partition, Begun::of(Arc::clone(&input), partition, Arc::clone(&context)).await?)],
-        false => begin_all(&input, &context).await?,
+    let peeked = match sort.is::<SortExec>() {
+        true => vec![(partition, Peeked::of(Arc::clone(&input), partition, Arc::clone(&context)).await?)],
+        false => peek_all(&input, &context).await?,
     };
     let budget = ValueBudget::of(context.session_config().options());
-    let widest = begun.iter().filter_map(|(_, begun)| begun.first.as_ref());
+    let widest = peeked.iter().filter_map(|(_, peeked)| peeked.first.as_ref());
     let rows_max = widest.clone().map(|batch| rows_of(batch, budget.sorted_bytes())).min().unwrap_or(usize::MAX);
     let rows_max = rows_max.min(whole_batch_size(&context));
     // The first rows of all stay in a heap, which does not spill.
@@ -83,8 +81,8 @@ async fn sorted(
     };
     // Each batch is then sorted into one: slices of it would be counted with the whole.
     let cut = Cut::Sorted { rows_max };
-    let begun = begun.into_iter().map(|(at, begun)| (at, checked_rows(begun.all(), cut.clone(), &token, budget)));
-    let read = PassThroughExec::over(input, Read(Arc::new(Mutex::new(begun.collect()))));
+    let peeked = peeked.into_iter().map(|(at, peeked)| (at, checked_rows(peeked.all(), cut.clone(), &token, budget)));
+    let read = PassThroughExec::over(input, AlreadyRead(Arc::new(Mutex::new(peeked.collect()))));
     over(sort, read)?.execute(partition, with_batch_size(&context, rows_max))
 }
 
@@ -97,14 +95,14 @@ fn over(sort: Arc<dyn ExecutionPlan>, input: Arc<dyn ExecutionPlan>) -> Result<A
     replace_children_if_necessary(sort, vec![input])
 }
 
-/// The rows of a partition whose first batch is read.
-struct Begun {
+/// The rows of a partition, whose first batch is read.
+struct Peeked {
     /// It has rows.
     first: Option<RecordBatch>,
     rest: SendableRecordBatchStream,
 }
 
-impl Begun {
+impl Peeked {
     async fn of(input: Arc<dyn ExecutionPlan>, partition: usize, context: Arc<TaskContext>) -> Result<Self> {
         let mut rest = input.execute(partition, context)?;
         loop {
@@ -122,10 +120,10 @@ impl Begun {
 }
 
 /// All partitions at the same time: each may be a sort.
-async fn begin_all(input: &Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) -> Result<Vec<(usize, Begun)>> {
+async fn peek_all(input: &Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) -> Result<Vec<(usize, Peeked)>> {
     let partitions = 0..input.output_partitioning().partition_count();
-    let begin = |partition| SpawnedTask::spawn(Begun::of(Arc::clone(input), partition, Arc::clone(context)));
-    let tasks: Vec<_> = partitions.map(begin).collect();
+    let peek = |partition| SpawnedTask::spawn(Peeked::of(Arc::clone(input), partition, Arc::clone(context)));
+    let tasks: Vec<_> = partitions.map(peek).collect();
     let mut all = Vec::with_capacity(tasks.len());
     for (partition, task) in tasks.into_iter().enumerate() {
         all.push((
@@ -144,16 +142,16 @@ fn rows_of(batch: &RecordBatch, bytes_max: usize) -> usize {
 
 /// The rows of the input, by partition, which are read already.
 #[derive(Clone)]
-struct Read(Arc<Mutex<HashMap<usize, SendableRecordBatchStream>>>);
+struct AlreadyRead(Arc<Mutex<HashMap<usize, SendableRecordBatchStream>>>);
 
-impl fmt::Debug for Read {
+impl fmt::Debug for AlreadyRead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Read")
+        f.write_str("AlreadyRead")
     }
 }
 
-impl PassThrough for Read {
-    const NAME: &'static str = "ReadExec";
+impl PassThrough for AlreadyRead {
+    const NAME: &'static str = "AlreadyReadExec";
 
     fn execute(
         &self,
@@ -190,7 +188,7 @@ mod tests {
     /// sorted in a pool of [`POOL_BYTES`].
     async fn batches(rows: i64, bytes: usize, by_width: bool) -> Result<Vec<RecordBatch>> {
         let sort = sort_of(&[rows], bytes)?;
-        let sort = if by_width { sort_of_whole_batches(sort, &token()) } else { sort };
+        let sort = if by_width { sort_by_width(sort, &token()) } else { sort };
         sort.execute(0, context()?)?.try_collect().await
     }
 
@@ -225,7 +223,7 @@ mod tests {
     fn context() -> Result<Arc<TaskContext>> {
         let mut config = SessionConfig::new().set_usize("datafusion.execution.sort_spill_reservation_bytes", 1 << 20);
         config.options_mut().extensions.insert(ValueBudget::of_memory(2 * POOL_BYTES as u64));
-        let files = ValueBudget::of(config.options()).merged_files(POOL_BYTES, 3);
+        let files = ValueBudget::of(config.options()).merge_fan_in(POOL_BYTES, 3);
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(FairSpillPool::new(POOL_BYTES)))
             .with_max_spill_merge_fan_in(files)
@@ -235,9 +233,9 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn sorts_beside_each_other_leave_memory_for_each_other() {
-        let sorts = sort_of_whole_batches(sort_of(&[5000, 4000, 3000], 20_000).expect("a sort"), &token());
+        let sorts = sort_by_width(sort_of(&[5000, 4000, 3000], 20_000).expect("a sort"), &token());
         let merge = Arc::new(SortPreservingMergeExec::new(key(), sorts));
-        let merge = sort_of_whole_batches(merge, &token());
+        let merge = sort_by_width(merge, &token());
         let rows = merge.execute(0, context().expect("a context")).expect("rows");
         let batches: Vec<_> = rows.try_collect().await.expect("rows");
         let mut expected: Vec<i64> = (0..5000).chain(0..4000).chain(0..3000).collect();
@@ -268,7 +266,7 @@ mod tests {
         for fetch in [3, 3000] {
             let sort = sort_of(&[5000], 20_000).expect("a sort");
             let sort = sort.downcast_ref::<SortExec>().expect("a sort").with_fetch(Some(fetch));
-            let sort = sort_of_whole_batches(Arc::new(sort), &token());
+            let sort = sort_by_width(Arc::new(sort), &token());
             let rows = sort.execute(0, context().expect("a context")).expect("rows");
             let batches: Vec<_> = rows.try_collect().await.expect("rows");
             assert_eq!(numbers(&batches), (0..fetch as i64).collect::<Vec<_>>());

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::ast::{binary, call, derived, last_word, null, number, quoted, select};
-use crate::syntax::{plain_case, plain_cast, plain_query};
+use crate::syntax::{is_comparison, plain_case, plain_cast, plain_query};
 
 const MEMBERS: &str = "__members";
 
@@ -99,11 +99,6 @@ fn quantified_as_in(expr: &mut Expr) {
         let (row, subquery) = (std::mem::replace(row, Box::new(null())), std::mem::replace(subquery, empty()));
         *expr = Expr::InSubquery { expr: row, subquery, negated };
     }
-}
-
-fn is_comparison(op: &BinaryOperator) -> bool {
-    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
 /// Whether a row is equal to a member, and the members.

@@ -366,7 +366,7 @@ fn from_base64(text: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// In characters, or in bytes; of bytes both are their number.
+/// What the length of a value is counted in.
 #[derive(Clone, Copy)]
 enum Unit {
     Bits,

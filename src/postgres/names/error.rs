@@ -5,7 +5,7 @@ use std::fmt;
 use datafusion::sql::sqlparser::ast::{Ident, Spanned};
 use datafusion::sql::sqlparser::tokenizer::{Location, Span};
 
-use crate::plan_size::excess_width;
+use crate::plan_size::Excess;
 use crate::syntax::Source;
 use rowkey_base::Error;
 pub(super) use rowkey_base::SqlState;
@@ -22,6 +22,14 @@ pub struct NameError {
 
 pub(super) type Result<T> = std::result::Result<T, NameError>;
 
+/// Refuses what there is too much of to be planned.
+pub(super) fn refuse(excess: Option<Excess>) -> Result<()> {
+    match excess {
+        None => Ok(()),
+        Some((message, hint)) => Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint)),
+    }
+}
+
 impl NameError {
     pub(super) fn new(sqlstate: SqlState, message: impl Into<String>) -> Self {
         Self { sqlstate, message: message.into(), hint: None, position: None }
@@ -29,12 +37,6 @@ impl NameError {
 
     pub(super) fn unsupported(message: impl Into<String>) -> Self {
         Self::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-    }
-
-    /// For more members of a query than may be planned.
-    pub(super) fn of_width(count: usize, members: &str) -> Option<Self> {
-        let (message, hint) = excess_width(count, members)?;
-        Some(Self::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
     }
 
     pub(super) fn at(self, ident: &Ident) -> Self {

@@ -10,11 +10,12 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::Relations;
 use super::column::{fold, rename};
-use super::error::{NameError, Result, SqlState};
+use super::error::{NameError, Result, SqlState, refuse};
 use super::placement::{Called, Inside, Parts, arguments_of};
 use super::scope::{Resolver, dotted, parts};
 use super::untyped_arguments;
 use super::window_frame::{check_frame, settle_empty_frame, settle_offsets};
+use crate::plan_size::excess_width;
 use crate::syntax::{plain_function, plain_query, plain_select};
 
 /// Names that are functions without parentheses, which the parser takes for identifiers.
@@ -177,9 +178,7 @@ impl Resolver<'_> {
             if called == Called::Aggregate && function.over.is_none() {
                 level.aggregates += 1;
                 level.different_aggregates.insert(function.to_string());
-                if let Some(error) = NameError::of_width(level.different_aggregates.len(), "aggregates") {
-                    return Err(error);
-                }
+                refuse(excess_width(level.different_aggregates.len(), "aggregates"))?;
             }
         }
         out.inside = arguments_of(function, called, inside, within, self.subqueries > 0)?;

@@ -10,11 +10,11 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Output, Pick, fold, numbered, pick};
-use super::error::{NameError, Result, SqlState};
+use super::error::{NameError, Result, SqlState, refuse};
 use super::function::keyword_call;
 use super::grouping_sets;
 use super::scope::{Resolver, it_may_be, unwrapped};
-use crate::plan_size::SORT_KEYS;
+use crate::plan_size::{SORT_KEYS, excess_width};
 use crate::syntax::visit_expressions;
 
 /// Most operators one behind the other in an expression that is looked for in the select list.
@@ -115,9 +115,7 @@ impl Resolver<'_> {
     /// input.
     pub(super) fn order_by(&mut self, order_by: &mut OrderBy, items: &[Item], written: As) -> Result<()> {
         let terms = terms(order_by)?;
-        if let Some(error) = NameError::of_width(terms.len(), SORT_KEYS) {
-            return Err(error);
-        }
+        refuse(excess_width(terms.len(), SORT_KEYS))?;
         for term in terms {
             self.output_term(&mut term.expr, items, written, "ORDER BY")?;
         }

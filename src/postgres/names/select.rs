@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Base, Output, fold, quoted, rename, unique};
-use super::error::{NameError, Result, SqlState};
+use super::error::{NameError, Result, SqlState, refuse};
 use super::key_groups::named_columns;
 use super::label::{Label, label, subquery_label};
 use super::order::{As, Computed, Item, distinct_in_order};
@@ -83,10 +83,7 @@ impl Resolver<'_> {
         let aggregates = level.different_aggregates.len();
         let below = if aggregates > 0 { aggregates } else { level.frame.columns.len() };
         self.columns_planned += columns_of(aggregates, level.different_windows.len(), below);
-        match excess_columns(self.columns_planned) {
-            Some((message, hint)) => Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint)),
-            None => Ok(()),
-        }
+        refuse(excess_columns(self.columns_planned))
     }
 
     /// Whether an expression is a column of a query further out.

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::data_type;
-use crate::syntax::{number_of, plain_cast, visit_expressions_mut, visit_mut};
+use crate::syntax::{is_comparison, number_of, plain_cast, visit_expressions_mut, visit_mut};
 use crate::types::{PostgresType, type_by_name};
 
 /// Casts the parameters whose type `is_open`, by their numbers.
@@ -79,11 +79,6 @@ pub(super) fn type_operands(query: &mut ast::Statement, types: &[&'static Postgr
 fn is_of_numbers(op: &BinaryOperator) -> bool {
     use BinaryOperator::{Divide, Minus, Modulo, Multiply, Plus};
     matches!(op, Plus | Minus | Multiply | Divide | Modulo)
-}
-
-fn is_comparison(op: &BinaryOperator) -> bool {
-    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
 fn is_number(ty: &PostgresType) -> bool {

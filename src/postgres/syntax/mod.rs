@@ -6,6 +6,7 @@ mod copy;
 mod kinds;
 mod locate;
 mod merge_actions;
+mod operators;
 mod parameterize;
 mod parse;
 mod placeholders;
@@ -21,6 +22,7 @@ pub use copy::{CopyArgument, CopyOption, CopyStatement};
 pub use kinds::verb;
 pub use locate::located;
 pub use merge_actions::is_nothing;
+pub(crate) use operators::is_comparison;
 pub use parameterize::{Literal, Parameterized};
 pub use parse::{
     ParseMemory, analyzes_write, is_parsed_quickly, kept_bytes, only, parse, parse_all, parse_within, refused,

@@ -148,7 +148,7 @@ impl Compiler {
         let runtime = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(TrackConsumersPool::new(pool, named)))
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(spill))
-            .with_max_spill_merge_fan_in(values.merged_files(pool_bytes, config.target_partitions()))
+            .with_max_spill_merge_fan_in(values.merge_fan_in(pool_bytes, config.target_partitions()))
             .build_arc()
             .map_err(from_datafusion)?;
         if let Some(folder) = &options.spill {

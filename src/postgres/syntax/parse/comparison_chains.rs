@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Spanned, Visit, Visitor};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
-use crate::syntax::{Source, visit};
+use crate::syntax::{Source, is_comparison, visit};
 use rowkey_base::{Error, Result, SqlState};
 
 /// Refuses a comparison whose left side is one without parentheses.
@@ -48,11 +48,6 @@ impl Visitor for Chains {
         }
         ControlFlow::Continue(())
     }
-}
-
-fn is_comparison(operator: &BinaryOperator) -> bool {
-    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
-    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
 }
 
 /// The first such operator behind a place, outside of the brackets that open there.
