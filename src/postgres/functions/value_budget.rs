@@ -74,9 +74,9 @@ impl ValueBudget {
         self.batch_bytes
     }
 
-    /// How many of its spilled runs a sort merges at a time, where so many sort beside each other in one
-    /// pool: the first to merge would take all that is left, and the others could not sort. It
-    /// reads two batches of each run at a time, and counts each twice.
+    /// How many of its spilled runs a sort merges at a time, where so many sort beside each other
+    /// in one pool: the first to merge would take all that is left, and the others could not sort.
+    /// It reads two batches of each run at a time, and counts each twice.
     pub fn merge_fan_in(self, pool_bytes: usize, sorts: usize) -> usize {
         (pool_bytes / 2 / (sorts.max(1) * 4 * self.sorted_bytes())).max(2)
     }
