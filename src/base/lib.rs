@@ -11,7 +11,7 @@ mod sqlstate;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use date_time::{DATE_TIME_NEWTYPE, DateTime};
+pub use date_time::{DATE_TIME_NEWTYPE, DateTime, DateTimeText};
 pub use error::{Error, Result, Violated};
 pub use rejected::{Rejected, Rule};
 pub use sqlstate::{ErrorKind, SqlState};

@@ -13,6 +13,10 @@ pub(crate) fn push_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
     match value {
         ValueRef::String(text) => out.extend_from_slice(text.as_bytes()),
         ValueRef::Binary(bytes) => push_shown(out, Base64Display::new(bytes, &BASE64)),
+        ValueRef::Boolean(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
+        ValueRef::DateTime(at) => push_time(out, at),
+        ValueRef::Int32(number) => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
+        ValueRef::Int64(number) => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
         // These are copied without an allocation.
         value => push_shown(out, value.to_value()),
     }
@@ -21,7 +25,7 @@ pub(crate) fn push_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
 /// Appends a time with seven digits behind the seconds, as Storage Explorer writes it.
 pub(crate) fn push_ticks(out: &mut Vec<u8>, at: DateTime) {
     let start = out.len();
-    push_shown(out, at);
+    push_time(out, at);
     // The zone.
     out.pop();
     let mut digits = match out[start..].iter().position(|byte| *byte == b'.') {
@@ -38,7 +42,15 @@ pub(crate) fn push_ticks(out: &mut Vec<u8>, at: DateTime) {
     out.push(b'Z');
 }
 
-pub(crate) fn push_shown(out: &mut Vec<u8>, shown: impl std::fmt::Display) {
+/// Appends a time as the service writes it.
+pub(crate) fn push_time(out: &mut Vec<u8>, at: DateTime) {
+    match at.text() {
+        Some(text) => out.extend_from_slice(text.as_str().as_bytes()),
+        None => push_shown(out, at),
+    }
+}
+
+fn push_shown(out: &mut Vec<u8>, shown: impl std::fmt::Display) {
     // A vector takes everything.
     let _ = write!(out, "{shown}");
 }

@@ -71,7 +71,22 @@ impl Entity {
 
     /// The ETag of an entity that was last written at this time.
     pub fn etag_of(timestamp: DateTime) -> String {
-        format!("W/\"datetime'{}'\"", timestamp.to_string().replace(':', "%3A"))
+        const BEFORE: &str = "W/\"datetime'";
+        const BEHIND: &str = "'\"";
+        let Some(text) = timestamp.text() else {
+            return format!("{BEFORE}{}{BEHIND}", timestamp.to_string().replace(':', "%3A"));
+        };
+        let text = text.as_str();
+        let mut etag = String::with_capacity(BEFORE.len() + text.len() + "%3A".len() * 2 + BEHIND.len());
+        etag.push_str(BEFORE);
+        for (place, part) in text.split(':').enumerate() {
+            if place > 0 {
+                etag.push_str("%3A");
+            }
+            etag.push_str(part);
+        }
+        etag.push_str(BEHIND);
+        etag
     }
 }
 

@@ -1,6 +1,7 @@
 //! Entities in key order, shown where they are stored: who writes a page of them, or looks for
 //! some, needs none of its own.
 
+use std::cell::OnceCell;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use super::error::Result;
 use super::read::{BATCH_ROWS, EntityFilter, Reading, run_batches};
 use super::run::{EntityColumns, OpenRun, PARTITION_KEY, ROW_KEY, RunFiles, TIMESTAMP};
 use super::snapshot::TableSnapshot;
-use rowkey_model::columns::{EntityView, PropertyLookup};
+use rowkey_model::columns::{EntityView, PropertyLookup, keys_bytes_max, property_bytes_max};
 use rowkey_model::rows::{PropertyId, RowRef};
 use rowkey_model::{DateTime, Entity, KeyRange, KeyRef, ValueRef};
 
@@ -98,7 +99,7 @@ fn each_recent<B>(
     visit: &mut dyn FnMut(&dyn EntityView) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     let Some((layer, hidden)) = layers.iter().nth(layer) else { return ControlFlow::Continue(()) };
-    let names = (layers.names().len() <= NAMES_COPIED_MAX).then(|| layers.names().all());
+    let names = (layers.names().len() <= NAMES_COPIED_MAX).then(|| Names::of(layers.names().all()));
     let versions = layer.versions().iter().enumerate().take(places.end).skip(places.start);
     for (place, version) in versions {
         let Some(row) = version.row().filter(|_| !hidden.contains(place as u32)) else { continue };
@@ -110,17 +111,38 @@ fn each_recent<B>(
     ControlFlow::Continue(())
 }
 
-/// A version that is in no file yet.
-struct RecentRow<'a> {
-    row: RowRef<'a>,
-    /// By number of the property.
-    names: &'a [Arc<str>],
+/// The names of properties, by their numbers.
+struct Names {
+    names: Vec<Arc<str>>,
+    /// The place of each in their order, once it is asked for.
+    ranks: OnceCell<Vec<u32>>,
 }
 
-impl RecentRow<'_> {
+impl Names {
+    fn of(names: Vec<Arc<str>>) -> Self {
+        Self { names, ranks: OnceCell::new() }
+    }
+
     fn name(&self, id: PropertyId) -> &str {
         self.names.get(id.index()).map(|name| &**name).unwrap_or_default()
     }
+
+    fn rank(&self, id: PropertyId) -> u32 {
+        let ranks = self.ranks.get_or_init(|| {
+            let mut order: Vec<usize> = (0..self.names.len()).collect();
+            order.sort_unstable_by_key(|number| &self.names[*number]);
+            let mut ranks = vec![0; order.len()];
+            (0..).zip(order).for_each(|(rank, number)| ranks[number] = rank);
+            ranks
+        });
+        ranks.get(id.index()).copied().unwrap_or_default()
+    }
+}
+
+/// A version that is in no file yet.
+struct RecentRow<'a> {
+    row: RowRef<'a>,
+    names: &'a Names,
 }
 
 impl PropertyLookup for RecentRow<'_> {
@@ -129,7 +151,7 @@ impl PropertyLookup for RecentRow<'_> {
             PARTITION_KEY => Some(ValueRef::String(self.row.key().partition)),
             ROW_KEY => Some(ValueRef::String(self.row.key().row)),
             TIMESTAMP => Some(ValueRef::DateTime(self.timestamp())),
-            name => self.row.properties().find(|(id, _)| self.name(*id) == name).map(|(_, value)| value),
+            name => self.row.properties().find(|(id, _)| self.names.name(*id) == name).map(|(_, value)| value),
         }
     }
 }
@@ -145,18 +167,23 @@ impl EntityView for RecentRow<'_> {
 
     fn each_property(&self, take: &mut dyn FnMut(&str, ValueRef<'_>)) {
         // Numbers follow the names in most tables, whose clients write them in their order.
-        let names = self.row.properties().map(|(id, _)| self.name(id));
-        if names.is_sorted() {
-            self.row.properties().for_each(|(id, value)| take(self.name(id), value));
+        if self.row.properties().is_sorted_by_key(|(id, _)| self.names.rank(id)) {
+            self.row.properties().for_each(|(id, value)| take(self.names.name(id), value));
             return;
         }
-        let mut properties: Vec<_> = self.row.properties().map(|(id, value)| (self.name(id), value)).collect();
-        properties.sort_unstable_by_key(|(name, _)| *name);
-        properties.into_iter().for_each(|(name, value)| take(name, value));
+        let mut properties: Vec<_> = self.row.properties().collect();
+        properties.sort_unstable_by_key(|(id, _)| self.names.rank(*id));
+        properties.into_iter().for_each(|(id, value)| take(self.names.name(id), value));
+    }
+
+    fn size_bytes_max(&self) -> usize {
+        let property_bytes = |(id, value): (PropertyId, ValueRef<'_>)| property_bytes_max(self.names.name(id), value);
+        keys_bytes_max(self.key()) + self.row.properties().map(property_bytes).sum::<usize>()
     }
 
     fn to_entity(&self) -> Entity {
-        let named = |(id, value): (PropertyId, ValueRef<'_>)| (self.names.get(id.index()).cloned(), value.to_value());
+        let named =
+            |(id, value): (PropertyId, ValueRef<'_>)| (self.names.names.get(id.index()).cloned(), value.to_value());
         let properties = self.row.properties().map(named).filter_map(|(name, value)| Some((name?, value)));
         Entity::from_parts(self.key().to_key(), self.timestamp(), properties.collect())
     }

@@ -21,6 +21,10 @@ const OF_TWO: &[&str] = &[
     "CASE WHEN true THEN $1 ELSE $2 END",
 ];
 
+/// Of two numbers and a third that is NULL.
+const OF_THREE: &[&str] =
+    &["coalesce($3, $1, $2)", "greatest($1, $3, $2)", "CASE WHEN false THEN $1 WHEN false THEN $3 ELSE $2 END"];
+
 /// Where a number stands beside what is none, or has a type.
 const OF_ONE: &[&str] = &[
     "interval '1 day 02:00' * $1",
@@ -61,6 +65,15 @@ pub(crate) fn questions() -> Vec<Question> {
         }
         let statements = OF_ONE.iter().map(|template| format!("SELECT {template} AS e"));
         questions.extend(statements.map(|statement| (statement, vec![*ty], vec![value(number)])));
+    }
+    // Two of several types, beside one without a type elsewhere.
+    for (left, number) in NUMBERS {
+        for (right, other) in NUMBERS.iter().filter(|(right, _)| right != left) {
+            let beside = OF_TWO.iter().map(|template| format!("SELECT $3 AS u, {template} AS e"));
+            for statement in beside.chain(OF_THREE.iter().map(|template| format!("SELECT {template} AS e"))) {
+                questions.push((statement, vec![*left, *right, UNDECLARED], vec![value(number), value(other), None]));
+            }
+        }
     }
     let others = OTHERS.iter().map(|(statement, ty, text)| ((*statement).to_owned(), vec![*ty], vec![value(text)]));
     questions.extend(others);

@@ -3,7 +3,7 @@
 use super::address::TableAddress;
 use super::level::MetadataLevel;
 use crate::json::push_string;
-use crate::value_text::{push_shown, push_value};
+use crate::value_text::{push_time, push_value};
 use rowkey_model::{DateTime, KeyRef, ValueRef};
 
 /// Writes entities of one table at one metadata level: `begin`, `system`, `property` for each,
@@ -91,7 +91,7 @@ impl ObjectWriter {
         }
         comma(out);
         out.extend_from_slice(b"\"Timestamp\":\"");
-        push_shown(out, at);
+        push_time(out, at);
         out.push(b'"');
     }
 

@@ -6,7 +6,7 @@
 use crate::csv_cell::push_cell;
 use crate::output::{Sink, WriteError};
 use crate::survey::{Cells, Survey};
-use crate::value_text::{push_shown, push_value};
+use crate::value_text::{push_time, push_value};
 use rowkey_model::rows::Rows;
 use rowkey_model::{EdmType, ValueRef};
 
@@ -40,7 +40,7 @@ impl PlainCsvWriter {
             self.push_text(key.row);
             self.out.push(b',');
             if let Some(at) = row.timestamp() {
-                push_shown(&mut self.out, at);
+                push_time(&mut self.out, at);
             }
             self.cells.place(self.sink.name(), row, &mut cells)?;
             for cell in &cells {

@@ -44,6 +44,11 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
     if name == "string_agg" && kind == Kind::Bytea {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, "string_agg of bytea is not supported");
     }
+    let is_joined = matches!(kind, Kind::Text | Kind::Null | Kind::Bytea | Kind::Other);
+    if name == "string_agg" && !is_joined {
+        let message = format!("function string_agg({}, unknown) does not exist", kind.name());
+        return fail(SqlState::UNDEFINED_FUNCTION, message);
+    }
     let wanted = match name {
         // DataFusion's sum wraps around.
         "sum" if kind == Kind::Int8 => DataType::Decimal128(20, 0),

@@ -49,17 +49,19 @@ impl Resolver<'_> {
         field.is_ok_and(|field| field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar"))
     }
 
+    /// How long a `char(n)` is, where its blanks can be seen: not while a statement is planned.
+    pub(super) fn length_with_blanks(&self, expr: &Expr) -> Option<i32> {
+        if self.zone.is_none() || !self.is_char(expr) {
+            return None;
+        }
+        let (_, field) = expr.to_field(self.schema).ok()?;
+        field.metadata().get(TYPE_LENGTH)?.parse().ok()
+    }
+
     /// The text of a `char(n)` with its blanks; any other expression as it is.
     pub(super) fn with_blanks(&self, expr: Expr) -> Expr {
-        if self.zone.is_none() || !self.is_char(&expr) {
-            return expr;
-        }
-        let length = expr.to_field(self.schema).ok().and_then(|(_, field)| {
-            let length = field.metadata().get(TYPE_LENGTH)?;
-            length.parse::<i32>().ok()
-        });
         let rpad = strings::FUNCTIONS.iter().find(|function| function.name == "rpad");
-        match length.zip(rpad) {
+        match self.length_with_blanks(&expr).zip(rpad) {
             Some((length, rpad)) => call(rpad, vec![expr, Expr::Literal(ScalarValue::Int32(Some(length)), None)]),
             None => expr,
         }

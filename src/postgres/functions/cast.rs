@@ -116,14 +116,23 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
         Some(fields) => in_fields(&cast, fields)?,
         None => cast,
     };
+    let is_char = field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar");
     match field.metadata().get(TYPE_LENGTH).and_then(|length| length.parse::<usize>().ok()) {
         Some(length) => {
             let short = shortened(&cast, length)?;
-            let is_char = field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar");
             Ok(if is_char { without_blanks(&short) } else { short })
         }
+        // Nothing would say how many blanks it has where it goes out.
+        None if is_char && ends_in_blank(&cast) => fail(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "a value of type character without a length that ends in blanks is not supported",
+        ),
         None => Ok(cast),
     }
+}
+
+fn ends_in_blank(array: &ArrayRef) -> bool {
+    array.as_string_view_opt().is_some_and(|texts| texts.iter().flatten().any(|text| text.ends_with(' ')))
 }
 
 /// `char(n)` without the blanks at the end, which are nothing to comparisons and functions; they

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalMonthDayNanoType};
+use arrow::datatypes::{DataType, Field, FieldRef, IntervalMonthDayNano, IntervalMonthDayNanoType};
 use datafusion::common::{Result, ScalarValue, not_impl_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 
 use super::keys::length;
 use super::of_inner::of_inner;
+use crate::types::POSTGRES_TYPE;
 
 /// One of DataFusion's two, with an accumulator for each group of doubles.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -35,12 +36,23 @@ impl AggregateUDFImpl for MinMax {
         signature() -> &Signature,
         return_type(types: &[DataType]) -> Result<DataType>,
         coerce_types(types: &[DataType]) -> Result<Vec<DataType>>,
-        state_fields(args: StateFieldsArgs) -> Result<Vec<arrow::datatypes::FieldRef>>,
+        state_fields(args: StateFieldsArgs) -> Result<Vec<FieldRef>>,
         create_groups_accumulator(args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>>,
         is_descending() -> Option<bool>,
         order_sensitivity() -> AggregateOrderSensitivity,
         value_from_stats(statistics: &StatisticsArgs) -> Option<ScalarValue>,
         set_monotonicity(data_type: &DataType) -> SetMonotonicity,
+    }
+
+    /// That of a `char(n)` has its blanks where it goes out.
+    fn return_field(&self, arguments: &[FieldRef]) -> Result<FieldRef> {
+        let types: Vec<_> = arguments.iter().map(|field| field.data_type().clone()).collect();
+        let field = Field::new(self.name(), self.return_type(&types)?, self.is_nullable());
+        let is_char = |field: &&FieldRef| field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar");
+        Ok(Arc::new(match arguments.first().filter(is_char) {
+            Some(argument) => field.with_metadata(argument.metadata().clone()),
+            None => field,
+        }))
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {

@@ -68,13 +68,22 @@ impl ExprPlanner for PostgresOperators {
                 if let Some(contains) = resolver.of_jsonb(json::CONTAINS, whole, part)? {
                     return Ok(PlannerResult::Planned(contains));
                 }
-                let is_open = |expr: &Expr| has_parameter(expr) || array(expr);
-                if is_open(&left) || is_open(&right) {
+                let may_be_array = |expr: &Expr| array(expr) || resolver.kind(expr).is_none();
+                let is_open = has_parameter(&left) || has_parameter(&right);
+                if is_open || may_be_array(&left) && may_be_array(&right) {
                     return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
                 }
                 return no_operator(&resolver, &left, &op.to_string(), &right);
             }
             BinaryOperator::PGExp => {
+                let may_be_number = |expr: &Expr| {
+                    has_parameter(expr)
+                        || is_untyped(expr)
+                        || resolver.kind(expr).is_none_or(|kind| kind.is_number() || kind == Kind::Null)
+                };
+                if !may_be_number(&left) || !may_be_number(&right) {
+                    return no_operator(&resolver, &left, &op.to_string(), &right);
+                }
                 let power = super::math::FUNCTIONS.iter().find(|function| function.name == "power");
                 return Ok(match power {
                     Some(power) => PlannerResult::Planned(call(power, vec![left, right])),
@@ -83,6 +92,9 @@ impl ExprPlanner for PostgresOperators {
             }
             op if is_of_bits(&op) => {
                 let (left, right) = operands_of_bits(&resolver, &op, left, right)?;
+                if is_shift(&op) && resolver.kind(&left) == Some(Kind::Int2) {
+                    return Ok(PlannerResult::Planned(smallint_shifted(&resolver, &op, left, right)?));
+                }
                 return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
             }
             op if is_planned(&op) => return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right })),
@@ -236,6 +248,10 @@ fn operands_of_bits(resolver: &Resolver, op: &BinaryOperator, left: Expr, right:
         Some(wanted) if unknown_text(&expr).is_some() => resolver.to(expr, &DataType::Utf8, &wanted),
         _ => Ok(expr),
     };
+    // There is no shift by an `int8`.
+    if is_shift(op) && kind_of(&right) == Some(Kind::Int8) {
+        return no_operator(resolver, &left, &op.to_string(), &right);
+    }
     let is_integer = |kind: &Kind| kind.is_integer();
     let (left_kind, right_kind) = (kind_of(&left).filter(is_integer), kind_of(&right).filter(is_integer));
     let shifted_by = left_kind.map(|kind| if is_shift(op) { Kind::Int4 } else { kind });
@@ -250,6 +266,23 @@ fn operands_of_bits(resolver: &Resolver, op: &BinaryOperator, left: Expr, right:
         return fail(SqlState::AMBIGUOUS_FUNCTION, format!("operator is not unique: unknown {op} unknown"));
     }
     no_operator(resolver, &left, &op.to_string(), &right)
+}
+
+/// A shift of an `int2`: of its bits as an `int4`, of which the lower ones stay.
+fn smallint_shifted(resolver: &Resolver, op: &BinaryOperator, left: Expr, right: Expr) -> Result<Expr> {
+    let shifted = |left: Expr, operator: Operator, right: Expr| {
+        Expr::BinaryExpr(BinaryExpr::new(Box::new(left), operator, Box::new(right)))
+    };
+    let left = resolver.to(left, &DataType::Int16, &DataType::Int32)?;
+    let wide = match op {
+        BinaryOperator::PGBitwiseShiftLeft => {
+            let half = || Expr::Literal(ScalarValue::Int32(Some(16)), None);
+            let wide = shifted(left, Operator::BitwiseShiftLeft, right);
+            shifted(shifted(wide, Operator::BitwiseShiftLeft, half()), Operator::BitwiseShiftRight, half())
+        }
+        _ => shifted(left, Operator::BitwiseShiftRight, right),
+    };
+    resolver.to(wide, &DataType::Int32, &DataType::Int16)
 }
 
 fn no_operator<T>(resolver: &Resolver, left: &Expr, operator: &str, right: &Expr) -> Result<T> {

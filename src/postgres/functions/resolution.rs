@@ -81,7 +81,8 @@ impl Resolver<'_> {
             }
             Expr::Case(case) => self.case(case),
             Expr::ScalarFunction(ScalarFunction { func, args })
-                if Self::shows_blanks(func.name()) && args.iter().any(|argument| self.is_char(argument)) =>
+                if Self::shows_blanks(func.name())
+                    && args.iter().any(|argument| self.length_with_blanks(argument).is_some()) =>
             {
                 let args = args.into_iter().map(|argument| self.with_blanks(argument)).collect();
                 self.resolve(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))

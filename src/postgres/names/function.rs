@@ -89,6 +89,9 @@ const ARGUMENTS_MAX: usize = 100;
 /// What looks like a call of a function, and is an expression of any number.
 const NO_FUNCTIONS: [&str; 5] = ["coalesce", "greatest", "grouping", "least", "row"];
 
+/// Window functions that are aggregates as well to DataFusion.
+const OF_WINDOWS: [&str; 3] = ["first_value", "last_value", "nth_value"];
+
 /// # Errors
 /// `TOO_MANY_ARGUMENTS`; `WRONG_OBJECT_TYPE` for a window behind what takes none, and for `count()`
 /// of nothing.
@@ -170,6 +173,10 @@ impl Resolver<'_> {
                 Called::Other => self.relations.is_scalar(&name),
             };
         check_call(&name, function, has_no_window, span)?;
+        if OF_WINDOWS.contains(&name.as_str()) && function.over.is_none() {
+            let message = format!("window function {name} requires an OVER clause");
+            return Err(NameError::new(SqlState::WRONG_OBJECT_TYPE, message).at_span(span));
+        }
         if let Some(level) = self.levels.last_mut() {
             if let Some(window) = &function.over {
                 level.window_calls += 1;

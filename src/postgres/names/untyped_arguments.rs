@@ -51,6 +51,9 @@ const SEVERAL: [&str; 18] = [
     "date_bin",
 ];
 
+/// Aggregates of the rows in an order.
+const ORDERED_SET: [&str; 3] = ["mode", "percentile_cont", "percentile_disc"];
+
 /// Aggregates of one type, or of a preferred one.
 const OF_BOOLEANS: [&str; 3] = ["bool_and", "bool_or", "every"];
 const OF_DOUBLES: [&str; 6] = ["stddev", "stddev_pop", "stddev_samp", "var_pop", "var_samp", "variance"];
@@ -61,6 +64,10 @@ const OF_DOUBLES: [&str; 6] = ["stddev", "stddev_pop", "stddev_samp", "var_pop",
 /// PostgreSQL's, where it finds none.
 pub(super) fn settle(name: &str, function: &mut Function) -> Result<()> {
     let at = function.name.span();
+    if ORDERED_SET.contains(&name) && function.within_group.is_empty() && function.over.is_none() {
+        let message = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+        return Err(NameError::new(SqlState::WRONG_OBJECT_TYPE, message).at_span(at));
+    }
     if name == "mode" {
         let untyped = function.within_group.iter().any(|by| is_untyped(&by.expr));
         return if untyped { Err(polymorphic().at_span(at)) } else { Ok(()) };

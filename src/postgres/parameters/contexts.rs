@@ -21,27 +21,21 @@ pub(super) fn type_in_contexts(query: &mut ast::Statement, is_open: impl Fn(usiz
     let _walked = visit_mut(query, &mut Contexts { is_open });
 }
 
-/// Casts the parameters whose type is open and that stand beside one that is declared alone: what
-/// is unknown beside a number, or in a list of alternatives, is of that type.
+/// Casts the parameters whose type is open and that stand beside declared ones alone: what is
+/// unknown beside a number, or in a list of alternatives, is of that type.
 pub(super) fn type_beside(query: &mut ast::Statement, declared: impl Fn(usize) -> Option<&'static PostgresType>) {
     let ty = |expr: &Expr| number_of(expr).and_then(|number| declared(number.checked_sub(1)?));
     // It never breaks.
     let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
         match expr {
             Expr::BinaryOp { left, op, right } if is_of_numbers(op) || is_comparison(op) => {
-                let known = ty(left).or_else(|| ty(right));
-                if known.is_some_and(|known| is_number(known) || is_comparison(op)) {
-                    cast_all([left.as_mut(), right.as_mut()], known);
-                }
+                let is_taken = |known: &PostgresType| is_number(known) || is_comparison(op);
+                cast_open(vec![left.as_mut(), right.as_mut()], &ty, is_taken);
             }
-            Expr::Function(function) if is_of_alternatives(function) => {
-                let known = arguments(function).iter().find_map(|argument| ty(argument));
-                cast_all(arguments(function), known);
-            }
+            Expr::Function(function) if is_of_alternatives(function) => cast_open(arguments(function), &ty, |_| true),
             Expr::Case { operand: None, conditions, else_result, .. } => {
-                let results = conditions.iter().map(|when| &when.result).chain(else_result.as_deref());
-                let known = results.into_iter().find_map(&ty);
-                cast_all(conditions.iter_mut().map(|when| &mut when.result).chain(else_result.as_deref_mut()), known);
+                let results = conditions.iter_mut().map(|when| &mut when.result).chain(else_result.as_deref_mut());
+                cast_open(results.collect(), &ty, |_| true);
             }
             _ => {}
         }
@@ -49,12 +43,24 @@ pub(super) fn type_beside(query: &mut ast::Statement, declared: impl Fn(usize) -
     });
 }
 
-/// Casts parameters to a type if there are no other operands.
-fn cast_all<'e>(operands: impl IntoIterator<Item = &'e mut Expr>, known: Option<&'static PostgresType>) {
-    let operands: Vec<&mut Expr> = operands.into_iter().collect();
-    let Some(known) = known.filter(|_| operands.iter().all(|operand| number_of(operand).is_some())) else { return };
+/// Casts the open ones of operands to the type of the declared ones, where all are parameters, and
+/// the declared ones have one type, or are numbers, and that is taken.
+fn cast_open(
+    operands: Vec<&mut Expr>,
+    declared: impl Fn(&Expr) -> Option<&'static PostgresType>,
+    is_taken: impl Fn(&PostgresType) -> bool,
+) {
+    let types: Vec<_> = operands.iter().filter_map(|operand| declared(operand)).collect();
+    let rank = |ty: &PostgresType| NUMBERS.iter().position(|number| *number == ty.name);
+    let Some(known) = types.iter().copied().max_by_key(|ty| rank(ty)).filter(|known| is_taken(known)) else { return };
+    let go_together = types.iter().all(|ty| ty.oid == known.oid || rank(ty).is_some() && rank(known).is_some());
+    if !go_together || operands.iter().any(|operand| number_of(operand).is_none()) {
+        return;
+    }
     for operand in operands {
-        *operand = plain_cast(std::mem::replace(operand, Expr::value(Value::Null)), data_type(known));
+        if declared(operand).is_none() {
+            *operand = plain_cast(std::mem::replace(operand, Expr::value(Value::Null)), data_type(known));
+        }
     }
 }
 
@@ -81,8 +87,11 @@ fn is_of_numbers(op: &BinaryOperator) -> bool {
     matches!(op, Plus | Minus | Multiply | Divide | Modulo)
 }
 
+/// Types of numbers, each before those that it becomes beside them.
+const NUMBERS: [&str; 6] = ["int2", "int4", "int8", "numeric", "float4", "float8"];
+
 fn is_number(ty: &PostgresType) -> bool {
-    ["int2", "int4", "int8", "float4", "float8", "numeric"].contains(&ty.name)
+    NUMBERS.contains(&ty.name)
 }
 
 fn is_of_alternatives(function: &ast::Function) -> bool {

@@ -19,6 +19,11 @@ use crate::request::OperationRequest;
 /// Options of OData that the service does not have (which status they get is unconfirmed).
 const FOREIGN_OPTIONS: [&str; 6] = ["$orderby", "$skip", "$inlinecount", "$expand", "$count", "$apply"];
 
+/// After so many entities the size of a page is estimated.
+const ENTITIES_WEIGHED: usize = 64;
+/// Reserved at once at most.
+const BODY_BYTES_RESERVED_MAX: usize = 1 << 20;
+
 /// One entity by its key.
 pub(crate) async fn get_entity(
     call: &Call,
@@ -54,12 +59,18 @@ pub(crate) async fn query_entities(call: &Call, request: &OperationRequest, tabl
     let address = call.address(table);
     let encoder = encoder(level, &address, select.as_ref());
     let mut body = feed_start(level, &address, select.as_ref());
-    let mut is_first = true;
+    let (mut shown, start) = (0, body.len());
     let mut show = |entity: &dyn EntityView| {
-        if !std::mem::replace(&mut is_first, false) {
+        if shown > 0 {
             body.push(b',');
         }
         encoder.encode_in_feed(entity, &mut body);
+        shown += 1;
+        // The rest is likely to be as wide: the body is not moved again and again.
+        if shown == ENTITIES_WEIGHED {
+            let rest = (body.len() - start) / shown * (query.top.max(shown) - shown);
+            body.reserve(rest.min(BODY_BYTES_RESERVED_MAX));
+        }
     };
     let continuation = call.service.show_page(id, &query, &mut show).await.map_err(|error| failure(&error))?;
     body.extend_from_slice(b"]}");

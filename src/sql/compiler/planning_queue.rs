@@ -25,9 +25,9 @@ pub(super) struct PlanningQueue {
 }
 
 impl PlanningQueue {
-    /// Of half as much as queries have.
+    /// Of a quarter of what queries have.
     pub(super) fn beside(query_bytes: u64) -> Self {
-        let kibibytes = (query_bytes / 2 / KIBIBYTE).clamp(1, KIBIBYTES_MAX) as u32;
+        let kibibytes = (query_bytes / 4 / KIBIBYTE).clamp(1, KIBIBYTES_MAX) as u32;
         Self { kibibytes_left: Semaphore::new(kibibytes as usize), kibibytes }
     }
 
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn long_texts_wait_for_each_other_and_short_ones_are_admitted() {
-        let queue = PlanningQueue::beside(64 << 20);
+        let queue = PlanningQueue::beside(128 << 20);
         let (long, longest) = ("x".repeat(60_000), "x".repeat(60_000_000));
         block_on(async {
             let first = queue.enter(&long, 0).await;

@@ -9,9 +9,11 @@ use crate::functions::error::{Error, SqlState, fail};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::immutable("quote_ident", (1, 1), Returns::Text, |call| Ok(quote_identifier(&call.string(0)).into())),
-    Definition::immutable("quote_literal", (1, 1), Returns::Text, |call| Ok(quote_literal(&call.string(0)).into())),
+    Definition::immutable("quote_literal", (1, 1), Returns::Text, |call| {
+        Ok(quote_literal(&cast_text(call).unwrap_or_default()).into())
+    }),
     Definition::immutable("quote_nullable", (1, 1), Returns::Text, |call| {
-        Ok(call.text(0).map_or_else(|| "NULL".to_owned(), |text| quote_literal(&text)).into())
+        Ok(cast_text(call).map_or_else(|| "NULL".to_owned(), |text| quote_literal(&text)).into())
     })
     .with_nulls(),
     Definition::immutable("parse_ident", (1, 2), Returns::Texts("text"), parse_ident),
@@ -32,6 +34,14 @@ pub(super) fn quote_qualified(schema: Option<&str>, name: &str) -> String {
     match schema {
         Some(schema) => format!("{}.{}", quote_identifier(schema), quote_identifier(name)),
         None => quote_identifier(name),
+    }
+}
+
+/// The first argument as a cast to text has it: a boolean in words, not as it is sent.
+fn cast_text(call: &Call) -> Option<String> {
+    match call.get(0) {
+        Datum::Bool(value) => Some(value.to_string()),
+        value => value.text(),
     }
 }
 

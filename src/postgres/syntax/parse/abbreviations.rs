@@ -1,6 +1,7 @@
 //! Forms of PostgreSQL that the parser does not read, as words that it does: `TABLE t` is `SELECT *
 //! FROM t`, `ONLY t` is `t`, since tables have no others below them, `trim(LEADING FROM x)` is
-//! `ltrim(x)`, and of FOR NO KEY UPDATE and FOR KEY SHARE the stronger FOR UPDATE and FOR SHARE.
+//! `ltrim(x)`, ORDER BY x USING > is DESC, and of FOR NO KEY UPDATE and FOR KEY SHARE the stronger
+//! FOR UPDATE and FOR SHARE.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,11 +11,13 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use rowkey_base::{Error, Result, SqlState};
 
+/// Words of such forms.
+const CONCERNED: &[Keyword] = &[Keyword::TABLE, Keyword::ONLY, Keyword::KEY, Keyword::TRIM, Keyword::USING];
+
 /// The words of a statement with such forms spelled out. Words that stand for others have their
 /// places.
 pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> {
-    let concerned =
-        |token: &TokenWithSpan| is(&token.token, &[Keyword::TABLE, Keyword::ONLY, Keyword::KEY, Keyword::TRIM]);
+    let concerned = |token: &TokenWithSpan| is(&token.token, CONCERNED);
     if !tokens.iter().any(concerned) {
         return Cow::Borrowed(tokens);
     }
@@ -48,6 +51,14 @@ pub(super) fn spelled_out(tokens: &[TokenWithSpan]) -> Cow<'_, [TokenWithSpan]> 
             && let Some(words) = words_of_key_locks(&tokens[at..])
         {
             left_out = at + words;
+            continue;
+        }
+        if is(&token.token, &[Keyword::USING])
+            && let Some(direction) = next.and_then(direction_of)
+        {
+            written.push(TokenWithSpan { token: word(direction), span: token.span });
+            let operator = tokens[at + 1..].iter().position(|token| Some(&token.token) == next);
+            left_out = at + 2 + operator.unwrap_or_default();
             continue;
         }
         if let Some((function, words)) = trims.get(&at) {
@@ -88,6 +99,15 @@ pub(super) fn refuse_rows_from(tokens: &[TokenWithSpan]) -> Result<()> {
         before = [before[1], token];
     }
     Ok(())
+}
+
+/// The direction of an order by an operator.
+fn direction_of(operator: &Token) -> Option<Keyword> {
+    match operator {
+        Token::Lt => Some(Keyword::ASC),
+        Token::Gt => Some(Keyword::DESC),
+        _ => None,
+    }
 }
 
 /// How many words and blanks stand before UPDATE in `NO KEY UPDATE`, or SHARE in `KEY SHARE`.
@@ -246,6 +266,10 @@ mod tests {
             ("SELECT trim(leading 'x' from a), trim(a), trim", "SELECT trim(leading 'x' from a), trim(a), trim"),
             ("SELECT trim(leading a, 'x'), trim(both f(b, c))", "SELECT ltrim(a, 'x'), btrim(f(b, c))"),
             ("SELECT trim(leading f(a, b) from c)", "SELECT trim(leading f(a, b) from c)"),
+            (
+                "SELECT a FROM t JOIN u USING (a) ORDER BY a USING > , b using< limit 1",
+                "SELECT a FROM t JOIN u USING (a) ORDER BY a DESC, b ASC limit 1",
+            ),
             ("SELECT x.trim, a AS trim FROM x", "SELECT x.trim, a AS trim FROM x"),
         ] {
             let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location().expect(text);

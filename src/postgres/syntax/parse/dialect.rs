@@ -122,6 +122,26 @@ fn is_null_test(parser: &Parser) -> bool {
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
 }
 
+/// Whether the next operator would take LIKE or BETWEEN for its left side, which PostgreSQL does
+/// not: of these there is no chain, and behind ESCAPE it belongs to what is escaped with, which the
+/// parser takes for a value.
+fn is_chained(parser: &Parser, expr: &Expr, precedence: u8) -> bool {
+    let has_escape = match expr {
+        Expr::Like { escape_char, .. } | Expr::ILike { escape_char, .. } | Expr::SimilarTo { escape_char, .. } => {
+            escape_char.is_some()
+        }
+        Expr::Between { .. } => false,
+        _ => return false,
+    };
+    let keyword = |place: usize| match &parser.peek_nth_token_ref(place).token {
+        Token::Word(word) if word.quote_style.is_none() => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let next = if keyword(0) == Keyword::NOT { keyword(1) } else { keyword(0) };
+    let is_like = matches!(next, Keyword::LIKE | Keyword::ILIKE | Keyword::SIMILAR | Keyword::BETWEEN | Keyword::IN);
+    is_like || has_escape && precedence > PARSER.prec_value(Precedence::Like)
+}
+
 /// Whether BETWEEN with a word behind it is negated, and symmetric; the words are read.
 fn between(parser: &mut Parser) -> Option<(bool, bool)> {
     // All operators come this way.
@@ -232,7 +252,10 @@ impl Dialect for PostgresDialect {
 
     /// What the parser does not have: `x ISNULL`, `BETWEEN SYMMETRIC`, `COLLATE` behind more than a
     /// name or a value, `LIKE ALL` of a subquery, and `IN` a list that begins with one.
-    fn parse_infix(&self, parser: &mut Parser, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+    fn parse_infix(&self, parser: &mut Parser, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+        if is_chained(parser, expr, precedence) {
+            return Some(parser.expected_ref("an operator that binds less", parser.peek_token_ref()));
+        }
         if let Some((negated, symmetric)) = between(parser) {
             return Some(self.bounds(parser, expr, negated, symmetric));
         }
