@@ -46,6 +46,22 @@ const WORDINGS: &[(&str, SqlState, &str)] = &[
         SqlState::FEATURE_NOT_SUPPORTED,
         "an argument of this window function has to be a constant",
     ),
+    (
+        "FILTER clause can only be used with aggregate window functions",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "FILTER is not implemented for non-aggregate window functions",
+    ),
+    (
+        "to grouping function is not in grouping columns",
+        SqlState::GROUPING_ERROR,
+        "arguments to GROUPING must be grouping expressions of the associated query level",
+    ),
+    (
+        "common argument type for comparison operation Struct(",
+        SqlState::DATATYPE_MISMATCH,
+        "cannot compare rows of different types, or numbers of columns",
+    ),
+    ("ast node in sqltorel: IsNormalized", SqlState::FEATURE_NOT_SUPPORTED, "IS NORMALIZED is not supported"),
     ("SingleQuotedByteStringLiteral", SqlState::FEATURE_NOT_SUPPORTED, "bit strings are not supported"),
     (
         "Conflicting ordering requirements in aggregate functions is not supported",

@@ -1,9 +1,10 @@
 //! Types that aggregates and window functions are fed with, and those they give.
 
 use arrow::datatypes::DataType;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
-use datafusion::logical_expr::{Expr, ExprSchemable};
+use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams, WindowFunction};
+use datafusion::logical_expr::{Case, Expr, ExprSchemable};
 
 use super::error::{SqlState, fail};
 use super::keys;
@@ -19,11 +20,27 @@ const AVERAGE_NARROW_DIGITS_MAX: i16 = 10;
 
 /// Aggregates whose constants are values like others; those of all the rest are counts, offsets and
 /// star.
-const OF_VALUES: [&str; 10] =
-    ["sum", "avg", "min", "max", "array_agg", "first_value", "last_value", "string_agg", "mode", "percentile_disc"];
+const OF_VALUES: [&str; 13] = [
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "array_agg",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "first_value",
+    "last_value",
+    "string_agg",
+    "mode",
+    "percentile_disc",
+];
 
 /// Aggregates of values that PostgreSQL compares, adds or joins as texts, none of which are JSON.
 const OF_COMPARED: [&str; 7] = ["sum", "avg", "min", "max", "string_agg", "mode", "percentile_disc"];
+
+/// Aggregates that give values of their argument, in a type that has no length.
+const OF_ITEMS: [&str; 3] = ["array_agg", "mode", "percentile_disc"];
 
 /// Window functions of a value, which keeps its type; their other arguments are offsets.
 const OF_A_VALUE_AND_OFFSETS: [&str; 3] = ["lag", "lead", "nth_value"];
@@ -44,6 +61,14 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
     if name == "string_agg" && kind == Kind::Bytea {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, "string_agg of bytea is not supported");
     }
+    if name == "array_agg" && kind == Kind::Array {
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of more than one dimension are not supported");
+    }
+    if OF_ITEMS.contains(&name)
+        && let Some(ty) = resolver.char_of_length(first)
+    {
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, format!("{name} of type {ty} is not supported"));
+    }
     let is_joined = matches!(kind, Kind::Text | Kind::Null | Kind::Bytea | Kind::Other);
     if name == "string_agg" && !is_joined {
         let message = format!("function string_agg({}, unknown) does not exist", kind.name());
@@ -63,6 +88,29 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
     };
     let first = resolver.to(first.clone(), &data_type, &wanted)?;
     Ok(std::iter::once(first).chain(rest.iter().cloned()).collect())
+}
+
+/// Lets arguments that may fail be computed for the rows only that FILTER holds for: DataFusion
+/// computes those of groups for all.
+pub(super) fn evaluate_where_filtered(params: &mut AggregateFunctionParams, resolver: &Resolver) {
+    let Some(filter) = &params.filter else { return };
+    let is_guarded = |expr: &Expr| match expr {
+        Expr::Case(case) => case.when_then_expr.first().is_some_and(|(when, _)| when == filter),
+        _ => false,
+    };
+    let may_fail = |expr: &Expr| matches!(expr, Expr::ScalarFunction(_) | Expr::Cast(_));
+    let orders = params.order_by.iter_mut().map(|by| &mut by.expr);
+    for expr in params.args.iter_mut().chain(orders) {
+        let is_concerned = !is_guarded(expr)
+            && expr.any_column_refs()
+            && expr.exists(|expr| Ok(may_fail(expr))).unwrap_or(true)
+            // CASE would lose the name of its type.
+            && expr.to_field(resolver.schema).is_ok_and(|(_, field)| field.metadata().is_empty());
+        if is_concerned {
+            let guarded = std::mem::replace(expr, Expr::Literal(ScalarValue::Null, None));
+            *expr = Expr::Case(Case::new(None, vec![(filter.clone(), Box::new(guarded))], None));
+        }
+    }
 }
 
 /// Wide enough for the digits of the average, and for the sum.

@@ -284,6 +284,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
                 }
             }
             keys::sort_once(&mut params.order_by);
+            aggregates::evaluate_where_filtered(&mut params, resolver);
             Ok(Expr::AggregateFunction(AggregateFunction { func, params }))
         }
         Expr::WindowFunction(window) => {

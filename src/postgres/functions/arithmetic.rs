@@ -1,9 +1,9 @@
-//! `+ - * / %` and the negative, with PostgreSQL's types and errors.
+//! `+ - * / % #` and the negative, with PostgreSQL's types and errors.
 
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
-use arrow::compute::kernels::arity::{try_binary, try_unary};
+use arrow::compute::kernels::arity::{binary, try_binary, try_unary};
 use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Result};
@@ -17,12 +17,14 @@ use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function, Scalar, immutable_of};
 
 /// The functions behind the operators, named as they are shown.
-pub(super) static FUNCTIONS: [Function; 6] = [
+pub(super) static FUNCTIONS: [Function; 7] = [
     immutable_of("+", 2, returns_add, run_add),
     immutable_of("-", 2, returns_subtract, run_subtract),
     immutable_of("*", 2, returns_multiply, run_multiply),
     immutable_of("/", 2, returns_divide, run_divide),
     immutable_of("%", 2, returns_modulo, run_modulo),
+    // DataFusion takes `x # x` for 0, also where x is NULL.
+    immutable_of("#", 2, returns_exclusive_or, run_exclusive_or),
     immutable_of(
         "negative",
         1,
@@ -46,6 +48,7 @@ pub(super) fn of_operator(op: Operator, left: &Expr, right: &Expr) -> Option<&'s
         Operator::Multiply => "*",
         Operator::Divide => "/",
         Operator::Modulo => "%",
+        Operator::BitwiseXor => "#",
         _ => return None,
     };
     FUNCTIONS.iter().find(|function| function.name == name)
@@ -55,7 +58,7 @@ pub(super) fn of_operator(op: Operator, left: &Expr, right: &Expr) -> Option<&'s
 /// a number or a time, or it has none.
 pub(crate) fn is_operator(expr: &Expr) -> bool {
     let Expr::ScalarFunction(call) = in_full(expr) else { return false };
-    call.func.inner().is::<Scalar>() && matches!(call.func.name(), "+" | "-" | "*" | "/" | "%")
+    call.func.inner().is::<Scalar>() && matches!(call.func.name(), "+" | "-" | "*" | "/" | "%" | "#")
 }
 
 fn no_operator<T>(arguments: &Arguments) -> Result<T> {
@@ -348,6 +351,35 @@ fn run_modulo(call: &Call) -> Result<ArrayRef> {
         Kind::Int8 => modulo!(Int64Type),
         Kind::Numeric => decimals(call, Decimal::modulo),
         _ => Ok(arrow::array::new_null_array(call.returns, call.rows)),
+    }
+}
+
+fn returns_exclusive_or(arguments: &Arguments) -> Result<DataType> {
+    if both_null(arguments) {
+        return Ok(DataType::Null);
+    }
+    match number(arguments).filter(|kind| kind.is_integer() && !has_text(arguments)) {
+        Some(kind) => kind.arrow().map_or_else(|| no_operator(arguments), Ok),
+        None => no_operator(arguments),
+    }
+}
+
+fn run_exclusive_or(call: &Call) -> Result<ArrayRef> {
+    if call.returns.is_null() {
+        return Ok(arrow::array::new_null_array(call.returns, call.rows));
+    }
+    let (left, right) = (call.as_type(0, call.returns)?, call.as_type(1, call.returns)?);
+    macro_rules! combined {
+        ($type:ty) => {{
+            let (left, right) = (left.as_primitive::<$type>(), right.as_primitive::<$type>());
+            let bits: PrimitiveArray<$type> = binary(left, right, |left, right| left ^ right)?;
+            Ok(Arc::new(bits))
+        }};
+    }
+    match call.returns {
+        DataType::Int16 => combined!(Int16Type),
+        DataType::Int32 => combined!(Int32Type),
+        _ => combined!(Int64Type),
     }
 }
 

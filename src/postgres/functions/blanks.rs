@@ -26,6 +26,9 @@ impl Resolver<'_> {
             "jsonb_build_object",
             "json_build_array",
             "jsonb_build_array",
+            "named_struct",
+            "row",
+            "struct",
         ]
         .contains(&function)
     }
@@ -47,6 +50,16 @@ impl Resolver<'_> {
         }
         let field = expr.to_field(self.schema).map(|(_, field)| field);
         field.is_ok_and(|field| field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar"))
+    }
+
+    /// The name of the type of a `char(n)`, if it is one: where its length is lost, its blanks are
+    /// as well.
+    pub(super) fn char_of_length(&self, expr: &Expr) -> Option<String> {
+        if matches!(expr, Expr::Literal(..)) || !self.is_char(expr) {
+            return None;
+        }
+        let (_, field) = expr.to_field(self.schema).ok()?;
+        field.metadata().get(TYPE_LENGTH).map(|length| format!("character({length})"))
     }
 
     /// How long a `char(n)` is, where its blanks can be seen: not while a statement is planned.

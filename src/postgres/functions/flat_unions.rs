@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::tree_node::{Transformed, TransformedResult};
 use datafusion::common::{DFSchema, Result};
 use datafusion::logical_expr::{Distinct, LogicalPlan, Union};
@@ -72,11 +73,16 @@ fn flat(union: Union, is_distinct: bool) -> Union {
     Union { inputs, schema }
 }
 
-/// Whether it is a union whose inputs need no cast to the types of these columns.
+/// Whether it is a union whose inputs need no cast to the types of these columns, but for that of a
+/// literal in quotes.
 fn has_types_of(input: &LogicalPlan, schema: &DFSchema) -> bool {
+    let is_same = |(one, other): (&FieldRef, &FieldRef)| match (one.data_type(), other.data_type()) {
+        (DataType::Utf8, DataType::Utf8View) | (DataType::Utf8View, DataType::Utf8) => true,
+        (one, other) => one == other,
+    };
     let same = |plan: &LogicalPlan| {
-        let types = plan.schema().fields().iter().map(|field| field.data_type());
-        types.eq(schema.fields().iter().map(|field| field.data_type()))
+        let (fields, others) = (plan.schema().fields(), schema.fields());
+        fields.len() == others.len() && fields.iter().zip(others).all(is_same)
     };
     matches!(input, LogicalPlan::Union(inner) if same(input) && inner.inputs.iter().all(|input| same(input)))
 }
@@ -109,6 +115,7 @@ mod tests {
         let chain = |members: usize| vec!["select 1 as n"; members].join(" union all ");
         assert_eq!(unions(&chain(100)).await, [100]);
         assert_eq!(unions(&format!("{} union all ({})", chain(3), chain(4))).await, [7]);
+        assert_eq!(unions("select 'a'::text union all select 'b'::text union all select 'c'").await, [3]);
     }
 
     #[tokio::test]

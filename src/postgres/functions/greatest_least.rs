@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, DynComparator, Int32Array, make_comparator};
-use arrow::compute::{SortOptions, interleave};
+use arrow::compute::interleave;
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
+use super::array_order;
 use super::common_type::common_type;
 use super::keys;
 use super::kind::Kind;
@@ -38,8 +39,8 @@ fn returns_common(arguments: &Arguments) -> Result<DataType> {
 fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
     let values = (0..call.len()).map(|place| call.as_type(place, call.returns)).collect::<Result<Vec<_>>>()?;
     let compared = values.iter().map(keys::of_array).collect::<Result<Vec<_>>>()?;
-    // Only values are compared: where NULLs go is never asked.
-    let order = |left: &ArrayRef, right: &ArrayRef| make_comparator(left, right, SortOptions::default());
+    // Of NULLs only those within arrays are compared.
+    let order = |left: &ArrayRef, right: &ArrayRef| make_comparator(left, right, array_order::NULLS_LAST);
     let mut comparators: Vec<Vec<DynComparator>> = Vec::with_capacity(compared.len());
     for (place, right) in compared.iter().enumerate() {
         let with = compared[..place].iter().map(|left| order(right, left));

@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, Operator, Projection, Sort, SortExpr, Volatility,
 };
 
+use super::array_order;
 use super::calendar::MICROS_PER_DAY;
 use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, intervals};
@@ -39,6 +40,11 @@ static KEY: Function = Function {
 };
 
 /// Doubles, or arrays of them.
+/// An array of intervals.
+pub(super) fn is_of_intervals(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::List(item) if matches!(item.data_type(), DataType::Interval(_)))
+}
+
 fn has_doubles(data_type: &DataType) -> bool {
     match data_type {
         DataType::List(item) => item.data_type().is_floating(),
@@ -120,10 +126,11 @@ pub(super) fn of_array(values: &ArrayRef) -> Result<ArrayRef> {
                 .as_primitive::<Float64Type>()
                 .unary::<_, Float64Type>(|value| if value.is_nan() { f64::NAN } else { value + 0.0 }),
         ),
-        data_type @ DataType::List(item) if has_doubles(data_type) => {
+        data_type @ DataType::List(item) if has_doubles(data_type) || is_of_intervals(data_type) => {
             let lists = values.as_list::<i32>();
             let (items, nulls) = (of_array(lists.values())?, lists.nulls().cloned());
-            Arc::new(ListArray::try_new(Arc::clone(item), lists.offsets().clone(), items, nulls)?)
+            let item = Arc::new(item.as_ref().clone().with_data_type(items.data_type().clone()));
+            Arc::new(ListArray::try_new(item, lists.offsets().clone(), items, nulls)?)
         }
         _ => Arc::clone(values),
     })
@@ -159,6 +166,9 @@ pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchem
         type_of(side, schema)
             .is_ok_and(|data_type| has_doubles(&data_type) || Kind::of(&data_type).is_compared_by_key())
     });
+    if let Some(function) = array_order::of_operator(&left, op, &right, schema) {
+        return call(function, vec![left, right]);
+    }
     if !of_keys || !is_comparison(op) {
         return binary(left, op, right);
     }

@@ -17,6 +17,7 @@ mod arithmetic;
 mod array_fill;
 mod array_items;
 mod array_literal;
+mod array_order;
 mod balanced;
 mod blanks;
 mod built_texts;

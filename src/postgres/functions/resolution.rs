@@ -409,6 +409,13 @@ impl Resolver<'_> {
             Ok(types) => types,
             Err(_) => return Ok(exprs),
         };
+        let chars: Vec<_> = exprs.iter().map(|expr| self.char_of_length(expr)).collect();
+        // The column of VALUES has their length where it is the same.
+        let keeps_length = place == "VALUES" && chars.windows(2).all(|pair| pair[0] == pair[1]);
+        if let Some(ty) = chars.into_iter().flatten().next().filter(|_| !keeps_length) {
+            let message = format!("a value of type {ty} in {} is not supported", place.to_uppercase());
+            return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
+        }
         let unknown: Vec<bool> = exprs.iter().map(|expr| unknown_text(expr).is_some()).collect();
         let wanted = match common_type(&types, &unknown) {
             Ok(Some(wanted)) => wanted,

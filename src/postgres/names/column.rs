@@ -1,6 +1,7 @@
 //! Columns of a scope and of a query's output, and how a name picks one of them.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{Expr, Ident};
@@ -79,27 +80,39 @@ impl From<Output> for OutputColumn {
 /// Names for the plan: the first column of a label keeps it, others get a number that no label has.
 pub(super) fn unique(labels: &[Rc<str>]) -> Vec<Rc<str>> {
     let mut taken: HashSet<Rc<str>> = labels.iter().cloned().collect();
-    let mut seen: HashSet<&str> = HashSet::with_capacity(labels.len());
+    // Those below are taken for sure.
+    let mut next: HashMap<&str, usize> = HashMap::with_capacity(labels.len());
     labels
         .iter()
-        .map(|label| {
-            if seen.insert(label) {
-                return Rc::clone(label);
+        .map(|label| match next.entry(label) {
+            Entry::Vacant(entry) => {
+                entry.insert(NUMBER_FIRST);
+                Rc::clone(label)
             }
-            let name: Rc<str> = numbered(label, |name| !taken.contains(name)).into();
-            taken.insert(Rc::clone(&name));
-            name
+            Entry::Occupied(mut entry) => {
+                let (name, number) = numbered_from(*entry.get(), label, |name| !taken.contains(name));
+                entry.insert(number + 1);
+                let name: Rc<str> = name.into();
+                taken.insert(Rc::clone(&name));
+                name
+            }
         })
         .collect()
 }
 
+const NUMBER_FIRST: usize = 2;
+
 /// The first of `name_2`, `name_3`, ... that is free.
 pub(super) fn numbered(name: &str, free: impl Fn(&str) -> bool) -> String {
-    let mut number = 2_usize;
+    numbered_from(NUMBER_FIRST, name, free).0
+}
+
+/// The same from a number on, with its own.
+fn numbered_from(mut number: usize, name: &str, free: impl Fn(&str) -> bool) -> (String, usize) {
     loop {
         let candidate = format!("{name}_{number}");
         if free(&candidate) {
-            return candidate;
+            return (candidate, number);
         }
         number += 1;
     }

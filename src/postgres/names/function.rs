@@ -181,6 +181,7 @@ impl Resolver<'_> {
             if let Some(window) = &function.over {
                 level.window_calls += 1;
                 level.different_windows.insert(window.to_string());
+                refuse(excess_width(level.window_calls, "calls of window functions"))?;
             }
             if called == Called::Aggregate && function.over.is_none() {
                 level.aggregates += 1;

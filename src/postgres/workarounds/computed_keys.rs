@@ -5,6 +5,10 @@
 //! that they are not, and refuses the plan. So such keys are computed below, and are columns. So
 //! are values of windows that are much larger than what they are made of: a window computes those
 //! of all rows that it has, a projection those of as many as fit.
+//!
+//! Keys that are no columns are also computed below several windows of one order, before common
+//! expressions are eliminated: that replaces a key in one window and leaves it in the next, whose
+//! argument holds a condition, and then they have two orders.
 
 use std::sync::Arc;
 
@@ -21,8 +25,53 @@ use crate::rules::Rules;
 
 /// Behind the rules that would put the keys back.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
+    rules.optimizer.before("common_sub_expression_eliminate", Arc::new(ShareWindowKeys))?;
     rules.optimizer.last(Arc::new(ComputeKeysBelow));
     Ok(())
+}
+
+#[derive(Debug)]
+struct ShareWindowKeys;
+
+impl OptimizerRule for ShareWindowKeys {
+    fn name(&self) -> &str {
+        "share_window_keys"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        match plan {
+            LogicalPlan::Window(window) if window.window_expr.len() > 1 => {
+                window_over_keys(window, Keys { computed: Vec::new(), config }, Keys::shared)
+            }
+            plan => Ok(Transformed::no(plan)),
+        }
+    }
+}
+
+/// A window over its input with columns for what is replaced in its expressions.
+fn window_over_keys<'a>(
+    window: Window,
+    mut keys: Keys<'a>,
+    replaced: impl Fn(&mut Keys<'a>, Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new_for_projection();
+    let exprs = window.window_expr.iter().cloned().map(|expr| {
+        let name = names.save(&expr);
+        let replaced = expr.transform_down(|expr| replaced(&mut keys, expr))?;
+        Ok(if replaced.transformed { name.restore(replaced.data) } else { replaced.data })
+    });
+    let exprs = exprs.collect::<Result<Vec<_>>>()?;
+    if keys.computed.is_empty() {
+        return Ok(Transformed::no(LogicalPlan::Window(window)));
+    }
+    let columns = window.schema.columns().into_iter().map(Expr::Column).collect();
+    let input = keys.below(window.input)?;
+    let window = LogicalPlan::Window(Window::try_new(exprs, Arc::new(input))?);
+    Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(window))?)))
 }
 
 #[derive(Debug)]
@@ -49,18 +98,7 @@ impl OptimizerRule for ComputeKeysBelow {
             replaced.collect::<Result<Vec<_>>>()
         };
         match plan {
-            LogicalPlan::Window(window) => {
-                let columns = window.schema.columns();
-                let exprs = columns_for(window.window_expr.clone())?;
-                if keys.computed.is_empty() {
-                    return Ok(Transformed::no(LogicalPlan::Window(window)));
-                }
-                let input = keys.below(window.input)?;
-                let window = LogicalPlan::Window(Window::try_new(exprs, Arc::new(input))?);
-                let columns = columns.into_iter().map(Expr::Column).collect();
-                let plan = LogicalPlan::Projection(Projection::try_new(columns, Arc::new(window))?);
-                Ok(Transformed::yes(plan))
-            }
+            LogicalPlan::Window(window) => window_over_keys(window, keys, Keys::replaced),
             LogicalPlan::Aggregate(aggregate) => {
                 let exprs = columns_for(aggregate.aggr_expr.clone())?;
                 if keys.computed.is_empty() {
@@ -114,6 +152,24 @@ impl Keys<'_> {
         }
     }
 
+    /// A window with columns for all keys that are none.
+    fn shared(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
+        let Expr::WindowFunction(mut window) = expr else { return Ok(Transformed::no(expr)) };
+        let WindowFunction { params, .. } = window.as_mut();
+        let keys = params.partition_by.iter_mut().chain(params.order_by.iter_mut().map(|sort| &mut sort.expr));
+        let mut changed = false;
+        for key in keys.filter(|key| key.any_column_refs() && !matches!(key, Expr::Column(_))) {
+            changed |= match self.computed.iter().find(|computed| is_alias_of(computed, key)) {
+                Some(known) => {
+                    *key = Expr::Column(Column::new_unqualified(known.schema_name().to_string()));
+                    true
+                }
+                None => self.computed(key),
+            };
+        }
+        Ok(Transformed::new_transformed(Expr::WindowFunction(window), changed))
+    }
+
     fn sorts(&mut self, sorts: &mut [Sort]) -> bool {
         let mut changed = false;
         for sort in sorts {
@@ -155,4 +211,8 @@ fn compares(key: &Expr) -> bool {
 fn enlarges(expr: &Expr) -> bool {
     let calls = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if ENLARGING.contains(&call.func.name()));
     expr.any_column_refs() && expr.exists(|expr| Ok(calls(expr))).unwrap_or(true)
+}
+
+fn is_alias_of(computed: &Expr, key: &Expr) -> bool {
+    matches!(computed, Expr::Alias(alias) if *alias.expr == *key)
 }
