@@ -7,7 +7,7 @@ use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode, AggregateMode};
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateInputMode};
 use datafusion::physical_plan::execution_plan::replace_children_if_necessary;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
@@ -115,14 +115,19 @@ fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Resu
         if merges && aggregate.aggr_expr().iter().any(collects) {
             return gathering(plan, Gathered::WideRows { divisor: LISTS_DIVISOR });
         }
-        // Each row is in as many groups as there are grouping sets.
-        let sets = aggregate.group_expr().groups().len();
-        if sets <= 1 || *aggregate.mode() == AggregateMode::Final {
+        if aggregate.mode().input_mode() == AggregateInputMode::Partial {
+            return Ok(plan);
+        }
+        // Each row is in as many groups as there are grouping sets, and in the lists of as many
+        // aggregates, which ask for memory when they have it.
+        let sets = aggregate.group_expr().groups().len().max(1);
+        let lists = aggregate.aggr_expr().iter().filter(|function| collects(function)).count().max(1);
+        if sets == 1 && lists == 1 {
             return Ok(plan);
         }
         let growth = Growth::of(aggregate)?;
         let rows_max = (SET_ROWS_MAX.min(growth.rows_gathered()) / sets).max(1);
-        let cut = Cut::Repeated { rows_max, times: sets, constants_bytes: growth.constants_bytes() };
+        let cut = Cut::Repeated { rows_max, times: sets * lists, constants_bytes: growth.constants_bytes() };
         let input = checked(Arc::clone(aggregate.input()), cut, token);
         return replace_children_if_necessary(plan, vec![input]);
     }

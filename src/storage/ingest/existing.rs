@@ -14,6 +14,8 @@ use rowkey_model::rows::{CursorHeap, PropertyNames, RowRef, Rows};
 
 /// Rows decoded at a time, of one file.
 const BATCH_ROWS: usize = 4096;
+/// Encoded bytes decoded at a time, of all files.
+const BATCH_BYTES: u64 = 32 << 20;
 
 /// A cursor over the live rows of files that may overlap, in key order. A batch of each is in
 /// memory.
@@ -33,7 +35,13 @@ impl Existing {
 
     /// Stands before the first live row. Blocks while it reads, which local files answer at once.
     pub(crate) fn open(files: &RunFiles, runs: &[Arc<RunFile>], names: &Arc<PropertyNames>) -> Result<Self> {
-        let files = runs.iter().map(|run| FileCursor::open(files, run, names)).collect::<Result<Vec<_>>>()?;
+        let bytes_each = BATCH_BYTES / runs.len().max(1) as u64;
+        let batch_rows = |run: &RunFile| {
+            let rows = bytes_each.saturating_mul(run.rows) / run.encoded_bytes.max(1);
+            usize::try_from(rows).map_or(BATCH_ROWS, |rows| rows.clamp(1, BATCH_ROWS))
+        };
+        let open = |run| FileCursor::open(files, run, batch_rows(run), names);
+        let files = runs.iter().map(open).collect::<Result<Vec<_>>>()?;
         let filled = (0..files.len()).filter(|&place| files[place].peek().is_some());
         let heap = CursorHeap::new(filled, |a, b| precedes(&files, a, b));
         Ok(Self { files, heap, before: Vec::new() })
@@ -81,9 +89,9 @@ struct FileCursor {
 }
 
 impl FileCursor {
-    fn open(files: &RunFiles, run: &Arc<RunFile>, names: &Arc<PropertyNames>) -> Result<Self> {
+    fn open(files: &RunFiles, run: &Arc<RunFile>, batch_rows: usize, names: &Arc<PropertyNames>) -> Result<Self> {
         let open = block_on(files.open(run))?;
-        let batches = open.read(0..run.rows, Columns::All, BATCH_ROWS)?;
+        let batches = open.read(0..run.rows, Columns::All, batch_rows)?;
         let (path, names) = (run.path.clone(), Arc::clone(names));
         let mut cursor = Self { path, names, file: Some((open, batches)), rows: Rows::new(), next: 0 };
         cursor.fill()?;

@@ -60,8 +60,14 @@ pub(super) const PAGE_ROWS: usize = 1024;
 pub(super) const ROW_GROUP_ROWS_MAX: usize = 64 * 1024;
 /// A partition of this many rows begins a row group of its own.
 const LARGE_PARTITION_ROWS: usize = 16 * 1024;
-/// Rows of a batch handed to the Parquet writer.
+/// Rows of a batch handed to the Parquet writer, unless they are wide.
 const BATCH_ROWS: usize = 8 * 1024;
+/// Encoded bytes of such a batch, about.
+const BATCH_BYTES: u64 = 8 << 20;
+/// Bytes of a page of wide values, about.
+const PAGE_BYTES: u64 = 1 << 20;
+/// Rows of one at least.
+const PAGE_ROWS_MIN: u64 = 16;
 /// Texts longer than this on average have no statistics per page: they would make the page index
 /// large and prune little.
 const PAGE_STATISTICS_BYTES_MAX: u64 = 48;
@@ -106,14 +112,15 @@ pub fn write_run<'r>(
     let written = (|| {
         let mut writer =
             ArrowWriter::try_new(BufWriter::with_capacity(1 << 20, output), Arc::clone(&schema), Some(properties))?;
+        let batch_rows = rows_of_bytes(survey.encoded_bytes / survey.rows.max(1), BATCH_BYTES, BATCH_ROWS);
         let mut begun: Option<BatchBuilder<'_>> = None;
         let mut groups = survey.row_group_ends.iter().peekable();
         for (position, row) in rows.enumerate() {
-            let rows_max = BATCH_ROWS.min(survey.rows as usize - position);
+            let rows_max = batch_rows.min(survey.rows as usize - position);
             let batch = begun.get_or_insert_with(|| BatchBuilder::new(&survey, &schema, options, rows_max));
             batch.push(row);
             let group_ends = groups.next_if(|&&end| end == position + 1).is_some();
-            if group_ends || batch.rows == BATCH_ROWS {
+            if group_ends || batch.rows == batch_rows {
                 let batch = begun.take().map(BatchBuilder::finish).transpose()?;
                 batch.map_or(Ok(()), |batch| writer.write(&batch))?;
             }
@@ -323,12 +330,13 @@ impl<'r> Survey<'r> {
     }
 
     fn properties(&self, schema: &SchemaRef) -> WriterProperties {
+        let widest = self.statistics.iter().map(ColumnStatistics::value_bytes_mean).max().unwrap_or_default();
         let mut properties = WriterProperties::builder()
             .set_created_by(concat!("rowkey ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_key_value_metadata(Some(vec![KeyValue::new("rowkey.layout".to_owned(), "1".to_owned())]))
             .set_compression(Compression::LZ4_RAW)
             .set_data_page_row_count_limit(PAGE_ROWS)
-            .set_write_batch_size(PAGE_ROWS)
+            .set_write_batch_size(rows_of_bytes(widest, PAGE_BYTES, PAGE_ROWS))
             .set_max_row_group_row_count(None)
             .set_dictionary_enabled(false)
             .set_column_index_truncate_length(Some(BOUND_BYTES_MAX))
@@ -370,6 +378,13 @@ impl<'r> Survey<'r> {
         }
         properties.build()
     }
+}
+
+/// How many rows so wide have about so many bytes: a power of two, so that pages of all columns end
+/// together.
+fn rows_of_bytes(row_bytes: u64, bytes: u64, rows_max: usize) -> usize {
+    let rows = (bytes / row_bytes.max(1)).clamp(PAGE_ROWS_MIN, rows_max as u64);
+    1 << rows.ilog2()
 }
 
 fn rank(options: WriteOptions<'_>, id: PropertyId) -> Option<u32> {
