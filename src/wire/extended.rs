@@ -78,7 +78,13 @@ impl Connection {
         }
         let style = self.session.style_of_values(&prepared.parameters);
         let Bind { portal, formats: value_formats, values, result_formats, .. } = bind;
-        let values = match values.iter().flatten().map(Bytes::len).sum::<usize>() <= BYTES_READ_HERE_MAX {
+        let bytes = values.iter().flatten().map(Bytes::len).sum();
+        if portal.is_empty() {
+            // With it goes the memory of its values.
+            self.session.close_portal("");
+        }
+        let memory = self.session.memory_of_values(bytes)?;
+        let values = match bytes <= BYTES_READ_HERE_MAX {
             true => read_values(&prepared, &values, &value_formats, &style)?,
             false => {
                 let prepared = Arc::clone(&prepared);
@@ -91,10 +97,7 @@ impl Connection {
         if let Some(columns) = &prepared.columns {
             formats(&result_formats, columns.len())?;
         }
-        if portal.is_empty() {
-            self.session.close_portal("");
-        }
-        self.session.bind(&portal, prepared, values.into(), result_formats)?;
+        self.session.bind(&portal, prepared, values.into(), memory, result_formats)?;
         self.wire.push(&PgWireBackendMessage::BindComplete(BindComplete::new()))
     }
 

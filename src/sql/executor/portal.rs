@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::rows::Rows;
 use super::scroll::ScrolledRows;
 use crate::compiler::Prepared;
+use crate::session::ValuesMemory;
 use crate::system_catalog::CursorRow;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;
@@ -16,6 +17,8 @@ use rowkey_postgres::types::SqlValue;
 pub struct Portal {
     pub prepared: Arc<Prepared>,
     pub parameters: Arc<[SqlValue]>,
+    /// What large parameters take.
+    pub memory: Option<ValuesMemory>,
     /// Formats of the columns, as Bind asked for them.
     pub result_formats: Vec<i16>,
     pub state: PortalState,

@@ -14,6 +14,7 @@ mod prepared_statements;
 #[allow(clippy::module_inception)]
 mod session;
 mod transaction;
+mod values_memory;
 
 pub use crate::answer::Answer;
 pub use crate::compiler::{Compiler, Prepared, SessionOptions, memory_bytes_available};
@@ -31,3 +32,4 @@ pub use rowkey_postgres::settings::Settings;
 pub use rowkey_postgres::syntax::{Effect, Request, Statement, parse_all, split as split_statements};
 pub use session::{Outcome, Session, write_tag};
 pub use transaction::TransactionStatus;
+pub use values_memory::ValuesMemory;

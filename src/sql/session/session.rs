@@ -10,6 +10,7 @@ use futures::stream;
 
 use super::file_access::FileAccess;
 use super::prepared_statements::PreparedStatements;
+use super::values_memory::ValuesMemory;
 use crate::answer::Answer;
 use crate::compiler::{Compiler, Prepared, SettingChanges, StatementContext, StatementSession};
 use crate::compute::ComputeRuntime;
@@ -358,12 +359,14 @@ impl Session {
         name: &str,
         prepared: Arc<Prepared>,
         parameters: Arc<[SqlValue]>,
+        memory: Option<ValuesMemory>,
         result_formats: Vec<i16>,
     ) -> Result<()> {
         if !matches!(&prepared.statement.request, Request::Command(command) if command.ends_failure()) {
             self.transaction.refuse_if_failed()?;
         }
-        self.keep_portal(name, Portal { prepared, parameters, result_formats, state: PortalState::Ready, cursor: None })
+        let state = PortalState::Ready;
+        self.keep_portal(name, Portal { prepared, parameters, memory, result_formats, state, cursor: None })
     }
 
     fn keep_portal(&mut self, name: &str, portal: Portal) -> Result<()> {
@@ -585,7 +588,8 @@ impl Session {
                     false => PortalState::Running(Box::new(rows)),
                 };
                 let cursor = Some(cursor);
-                let portal = Portal { prepared, parameters: Arc::default(), result_formats: Vec::new(), state, cursor };
+                let (parameters, result_formats) = (Arc::default(), Vec::new());
+                let portal = Portal { prepared, parameters, memory: None, result_formats, state, cursor };
                 self.keep_portal(name, portal)?;
             }
             Command::Fetch { cursor, direction, rows } => return self.fetch(cursor, *direction, *rows).await,
