@@ -89,6 +89,7 @@ pub async fn plan(
         return Ok((plan, types));
     }
     type_in_arrays(&mut query, &types);
+    contexts::type_in_values(&mut query, &types);
     contexts::type_operands(&mut query, &types);
     let prepare = ast::Statement::Prepare {
         name: Ident::new("statement"),

@@ -69,6 +69,8 @@ pub(crate) fn questions() -> Vec<Question> {
     // Two of several types, beside one without a type elsewhere.
     for (left, number) in NUMBERS {
         for (right, other) in NUMBERS.iter().filter(|(right, _)| right != left) {
+            let values = "SELECT * FROM (VALUES ($1, $3), ($2, 'b')) v(e, f) ORDER BY e".to_owned();
+            questions.push((values, vec![*left, *right, 25], vec![value(number), value(other), value("a")]));
             let beside = OF_TWO.iter().map(|template| format!("SELECT $3 AS u, {template} AS e"));
             for statement in beside.chain(OF_THREE.iter().map(|template| format!("SELECT {template} AS e"))) {
                 questions.push((statement, vec![*left, *right, UNDECLARED], vec![value(number), value(other), None]));

@@ -101,7 +101,6 @@ pub(crate) const QUESTIONS: &[(&str, &str)] = &[
     ("SELECT * FROM items ORDER small", "other words or another place"),
     ("SELECT length('a', 'b')", "another SQLSTATE"),
     ("SELECT max(flag) FROM items", "answered, where PostgreSQL refuses"),
-    ("SELECT DISTINCT small FROM items ORDER BY big", "another SQLSTATE"),
     ("SELECT (SELECT small, big FROM items)", "another SQLSTATE"),
     ("SELECT small FROM items LIMIT 'a'", "another SQLSTATE"),
     ("SELECT * FROM items a JOIN parts b USING (nope)", "other words or another place"),

@@ -57,6 +57,26 @@ const WORDINGS: &[(&str, SqlState, &str)] = &[
         "arguments to GROUPING must be grouping expressions of the associated query level",
     ),
     (
+        "For SELECT DISTINCT, ORDER BY expressions",
+        SqlState::INVALID_COLUMN_REFERENCE,
+        "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+    ),
+    (
+        "Typed literal requires a string payload",
+        SqlState::SYNTAX_ERROR,
+        "syntax error: behind the name of its type a literal stands in quotes",
+    ),
+    (
+        "ORDER BY and WITHIN GROUP clauses cannot be used together",
+        SqlState::SYNTAX_ERROR,
+        "cannot use multiple ORDER BY clauses with WITHIN GROUP",
+    ),
+    (
+        "does not support named arguments",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "arguments by their names are not supported for this function",
+    ),
+    (
         "common argument type for comparison operation Struct(",
         SqlState::DATATYPE_MISMATCH,
         "cannot compare rows of different types, or numbers of columns",

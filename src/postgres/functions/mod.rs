@@ -124,4 +124,5 @@ pub use syntax::rewrite_syntax;
 pub use undefined::with_undefined;
 pub(crate) use value_budget::is_batch_too_large;
 pub use value_budget::{ValueBudget, batch_bytes};
+pub(crate) use values_items::wrapped as values_item;
 pub use zone::{SessionStyle, Zone};

@@ -80,6 +80,7 @@ fn has_type(item: &Expr) -> bool {
     }
 }
 
-fn wrapped(item: Expr) -> Expr {
+/// An item of VALUES without the name of its type.
+pub(crate) fn wrapped(item: Expr) -> Expr {
     plain_call(ObjectName::from(vec![Ident::with_quote('"', VALUES_ITEM)]), vec![item])
 }

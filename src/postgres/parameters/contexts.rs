@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::data_type;
+use crate::functions::values_item;
 use crate::syntax::{is_comparison, number_of, plain_cast, visit_expressions_mut, visit_mut};
 use crate::types::{PostgresType, type_by_name};
 
@@ -80,6 +81,45 @@ pub(super) fn type_operands(query: &mut ast::Statement, types: &[&'static Postgr
         }
         ControlFlow::Continue(())
     });
+}
+
+/// Casts the parameters that are items of VALUES to their types where a column has several: the
+/// planner takes them for items of one type.
+pub(super) fn type_in_values(query: &mut ast::Statement, types: &[&'static PostgresType]) {
+    let _walked = visit_mut(query, &mut ValuesItems { types });
+}
+
+struct ValuesItems<'t> {
+    types: &'t [&'static PostgresType],
+}
+
+impl ValuesItems<'_> {
+    fn type_of(&self, item: &Expr) -> Option<&'static PostgresType> {
+        self.types.get(number_of(item)?.checked_sub(1)?).copied()
+    }
+}
+
+impl VisitorMut for ValuesItems<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut ast::Query) -> ControlFlow<()> {
+        let ast::SetExpr::Values(values) = query.body.as_mut() else { return ControlFlow::Continue(()) };
+        let width = values.rows.first().map_or(0, |row| row.len());
+        for place in 0..width {
+            let mut types = values.rows.iter().filter_map(|row| self.type_of(row.get(place)?));
+            let Some(first) = types.next() else { continue };
+            if types.all(|ty| ty.oid == first.oid) {
+                continue;
+            }
+            for item in values.rows.iter_mut().filter_map(|row| row.get_mut(place)) {
+                if let Some(ty) = self.type_of(item) {
+                    let parameter = std::mem::replace(item, Expr::value(Value::Null));
+                    *item = values_item(plain_cast(parameter, data_type(ty)));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 fn is_of_numbers(op: &BinaryOperator) -> bool {
