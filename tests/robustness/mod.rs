@@ -29,6 +29,7 @@ mod spilled;
 mod table_service;
 mod unfinished;
 mod unread;
+mod wide_rows;
 mod wire;
 
 use std::time::{Duration, Instant};
