@@ -31,12 +31,12 @@ pub(super) fn type_beside(query: &mut ast::Statement, declared: impl Fn(usize) -
         match expr {
             Expr::BinaryOp { left, op, right } if is_of_numbers(op) || is_comparison(op) => {
                 let is_taken = |known: &PostgresType| is_number(known) || is_comparison(op);
-                cast_open(vec![left.as_mut(), right.as_mut()], &ty, is_taken);
+                cast_open(vec![left.as_mut(), right.as_mut()], ty, is_taken);
             }
-            Expr::Function(function) if is_of_alternatives(function) => cast_open(arguments(function), &ty, |_| true),
+            Expr::Function(function) if is_of_alternatives(function) => cast_open(arguments(function), ty, |_| true),
             Expr::Case { operand: None, conditions, else_result, .. } => {
                 let results = conditions.iter_mut().map(|when| &mut when.result).chain(else_result.as_deref_mut());
-                cast_open(results.collect(), &ty, |_| true);
+                cast_open(results.collect(), ty, |_| true);
             }
             _ => {}
         }
