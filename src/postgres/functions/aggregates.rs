@@ -93,7 +93,8 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
 /// Lets arguments that may fail be computed for the rows only that FILTER holds for: DataFusion
 /// computes those of groups for all.
 pub(super) fn evaluate_where_filtered(params: &mut AggregateFunctionParams, resolver: &Resolver) {
-    let Some(filter) = &params.filter else { return };
+    // One that is volatile would be asked twice.
+    let Some(filter) = params.filter.as_ref().filter(|filter| !filter.is_volatile()) else { return };
     let is_guarded = |expr: &Expr| match expr {
         Expr::Case(case) => case.when_then_expr.first().is_some_and(|(when, _)| when == filter),
         _ => false,

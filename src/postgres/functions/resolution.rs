@@ -409,7 +409,11 @@ impl Resolver<'_> {
             Ok(types) => types,
             Err(_) => return Ok(exprs),
         };
-        let chars: Vec<_> = exprs.iter().map(|expr| self.char_of_length(expr)).collect();
+        let char_of_length = |(expr, data_type): (&Expr, &DataType)| match Kind::of(data_type) {
+            Kind::Text => self.char_of_length(expr),
+            _ => None,
+        };
+        let chars: Vec<_> = exprs.iter().zip(&types).map(char_of_length).collect();
         // The column of VALUES has their length where it is the same.
         let keeps_length = place == "VALUES" && chars.windows(2).all(|pair| pair[0] == pair[1]);
         if let Some(ty) = chars.into_iter().flatten().next().filter(|_| !keeps_length) {
