@@ -8,7 +8,6 @@ use arrow::compute::interleave;
 use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
-use super::array_order;
 use super::common_type::common_type;
 use super::keys;
 use super::kind::Kind;
@@ -40,7 +39,7 @@ fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
     let values = (0..call.len()).map(|place| call.as_type(place, call.returns)).collect::<Result<Vec<_>>>()?;
     let compared = values.iter().map(keys::of_array).collect::<Result<Vec<_>>>()?;
     // Of NULLs only those within arrays are compared.
-    let order = |left: &ArrayRef, right: &ArrayRef| make_comparator(left, right, array_order::NULLS_LAST);
+    let order = |left: &ArrayRef, right: &ArrayRef| make_comparator(left, right, keys::NULLS_LAST);
     let mut comparators: Vec<Vec<DynComparator>> = Vec::with_capacity(compared.len());
     for (place, right) in compared.iter().enumerate() {
         let with = compared[..place].iter().map(|left| order(right, left));

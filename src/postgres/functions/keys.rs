@@ -3,10 +3,12 @@
 //! bits and by fields. Expressions that it does so with are brought to one zero and one NaN, and
 //! intervals to their length.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, ListArray};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, ListArray, make_comparator};
+use arrow::compute::SortOptions;
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
 };
@@ -16,14 +18,13 @@ use datafusion::logical_expr::{
     Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, Operator, Projection, Sort, SortExpr, Volatility,
 };
 
-use super::array_order;
 use super::calendar::MICROS_PER_DAY;
 use super::error::{SqlState, fail};
 use super::interval_math::{NANOS_PER_MICRO, intervals};
 use super::json;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX};
 use super::resolution::{call, is_comparison};
-use super::scalar::{Call, Function, type_of};
+use super::scalar::{Call, Function, immutable, type_of};
 
 /// A month's length where intervals are compared.
 const DAYS_PER_MONTH: i128 = 30;
@@ -41,7 +42,7 @@ static KEY: Function = Function {
 
 /// Doubles, or arrays of them.
 /// An array of intervals.
-pub(super) fn is_of_intervals(data_type: &DataType) -> bool {
+fn is_of_intervals(data_type: &DataType) -> bool {
     matches!(data_type, DataType::List(item) if matches!(item.data_type(), DataType::Interval(_)))
 }
 
@@ -166,7 +167,7 @@ pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchem
         type_of(side, schema)
             .is_ok_and(|data_type| has_doubles(&data_type) || Kind::of(&data_type).is_compared_by_key())
     });
-    if let Some(function) = array_order::of_operator(&left, op, &right, schema) {
+    if let Some(function) = of_arrays(&left, op, &right, schema) {
         return call(function, vec![left, right]);
     }
     if !of_keys || !is_comparison(op) {
@@ -192,6 +193,40 @@ pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchem
         }
     }
     binary(key(left, schema), op, key(right, schema))
+}
+
+/// NULL is the largest item of an array.
+pub(super) const NULLS_LAST: SortOptions = SortOptions { descending: false, nulls_first: false };
+
+/// Comparisons of arrays, for which DataFusion takes NULL for the smallest item, and intervals by
+/// their bits. They are named as PostgreSQL names them.
+static OF_ARRAYS: [(Operator, Function); 6] = [
+    (Operator::Eq, immutable("array_eq", 2..=2, |_| Ok(DataType::Boolean), |call| arrays(call, Ordering::is_eq))),
+    (Operator::NotEq, immutable("array_ne", 2..=2, |_| Ok(DataType::Boolean), |call| arrays(call, Ordering::is_ne))),
+    (Operator::Lt, immutable("array_lt", 2..=2, |_| Ok(DataType::Boolean), |call| arrays(call, Ordering::is_lt))),
+    (Operator::LtEq, immutable("array_le", 2..=2, |_| Ok(DataType::Boolean), |call| arrays(call, Ordering::is_le))),
+    (Operator::Gt, immutable("array_gt", 2..=2, |_| Ok(DataType::Boolean), |call| arrays(call, Ordering::is_gt))),
+    (Operator::GtEq, immutable("array_ge", 2..=2, |_| Ok(DataType::Boolean), |call| arrays(call, Ordering::is_ge))),
+];
+
+/// The function of a comparison of arrays, if it is not DataFusion's.
+fn of_arrays(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<&'static Function> {
+    let is_equality = matches!(op, Operator::Eq | Operator::NotEq);
+    let is_concerned = |side: &Expr| {
+        type_of(side, schema).is_ok_and(|data_type| match &data_type {
+            DataType::List(_) => !is_equality || is_of_intervals(&data_type),
+            _ => false,
+        })
+    };
+    let (_, function) = OF_ARRAYS.iter().find(|(operator, _)| *operator == op)?;
+    (is_concerned(left) && is_concerned(right)).then_some(function)
+}
+
+fn arrays(call: &Call, holds: fn(Ordering) -> bool) -> Result<ArrayRef> {
+    let (left, right) = (of_array(call.arg(0)?)?, of_array(call.arg(1)?)?);
+    let compare = make_comparator(&left, &right, NULLS_LAST)?;
+    let held = (0..call.rows).map(|row| (left.is_valid(row) && right.is_valid(row)).then(|| holds(compare(row, row))));
+    Ok(Arc::new(held.collect::<BooleanArray>()))
 }
 
 /// Both zeros, the negative one first, of a zero.

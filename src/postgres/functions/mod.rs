@@ -17,7 +17,6 @@ mod arithmetic;
 mod array_fill;
 mod array_items;
 mod array_literal;
-mod array_order;
 mod balanced;
 mod blanks;
 mod built_texts;

@@ -8,6 +8,7 @@ mod queries;
 mod rows;
 mod scroll;
 mod vacuum;
+mod values_memory;
 mod writes;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub use portal::PortalState;
 pub(crate) use portal::{Cursor, Portal};
 pub use rows::Rows;
 pub use scroll::ScrolledRows;
+pub use values_memory::ValuesMemory;
 pub(crate) use writes::Ran;
 
 /// Runs prepared statements of all sessions of one account. It commits nothing.

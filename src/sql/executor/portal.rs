@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::rows::Rows;
 use super::scroll::ScrolledRows;
+use super::values_memory::ValuesMemory;
 use crate::compiler::Prepared;
-use crate::session::ValuesMemory;
 use crate::system_catalog::CursorRow;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::DateTime;

@@ -14,13 +14,12 @@ mod prepared_statements;
 #[allow(clippy::module_inception)]
 mod session;
 mod transaction;
-mod values_memory;
 
 pub use crate::answer::Answer;
 pub use crate::compiler::{Compiler, Prepared, SessionOptions, memory_bytes_available};
 pub use crate::compute::ComputeRuntime;
 pub use crate::executor::copy::{CopyIn, CopyLines, CopyOut};
-pub use crate::executor::{PortalState, Rows, ScrolledRows};
+pub use crate::executor::{PortalState, Rows, ScrolledRows, ValuesMemory};
 pub use crate::planner::Column;
 pub use crate::registry::{Activity, Registry};
 pub use by_key::BoundKeyStatement;
@@ -32,4 +31,3 @@ pub use rowkey_postgres::settings::Settings;
 pub use rowkey_postgres::syntax::{Effect, Request, Statement, parse_all, split as split_statements};
 pub use session::{Outcome, Session, write_tag};
 pub use transaction::TransactionStatus;
-pub use values_memory::ValuesMemory;

@@ -10,13 +10,12 @@ use futures::stream;
 
 use super::file_access::FileAccess;
 use super::prepared_statements::PreparedStatements;
-use super::values_memory::ValuesMemory;
 use crate::answer::Answer;
 use crate::compiler::{Compiler, Prepared, SettingChanges, StatementContext, StatementSession};
 use crate::compute::ComputeRuntime;
 use crate::definitions::Definition;
 use crate::executor::copy::{CopyIn, CopyOut};
-use crate::executor::{Cursor, Executor, Portal, PortalState, Rows, ScrolledRows};
+use crate::executor::{Cursor, Executor, Portal, PortalState, Rows, ScrolledRows, ValuesMemory};
 use crate::planner::Column;
 use crate::registry::Registration;
 use crate::session::transaction::{Transaction, TransactionStatus};
@@ -351,6 +350,14 @@ impl Session {
 
     pub fn close_statement(&mut self, name: &str) {
         self.prepared.remove(name);
+    }
+
+    /// Takes memory for values of so many bytes before they are read.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY` if there is not enough.
+    pub fn memory_of_values(&self, bytes: usize) -> Result<Option<ValuesMemory>> {
+        ValuesMemory::take(bytes, self.compiler())
     }
 
     /// Binds values to a statement, under a name. The unnamed portal is replaced, others are not.

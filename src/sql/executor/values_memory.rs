@@ -3,7 +3,7 @@
 use datafusion::execution::memory_pool::MemoryReservation;
 use rowkey_base::{Error, Result, SqlState};
 
-use super::session::Session;
+use crate::compiler::Compiler;
 
 /// Values of fewer bytes are not counted.
 const BYTES_COUNTED_MIN: usize = 64 << 10;
@@ -17,20 +17,17 @@ pub struct ValuesMemory {
     _reserved: MemoryReservation,
 }
 
-impl Session {
-    /// Takes memory for values of so many bytes before they are read; none for small ones.
-    ///
-    /// # Errors
-    /// `OUT_OF_MEMORY` if there is not enough.
-    pub fn memory_of_values(&self, bytes: usize) -> Result<Option<ValuesMemory>> {
+impl ValuesMemory {
+    /// Takes memory for values of so many bytes; none for small ones.
+    pub(crate) fn take(bytes: usize, compiler: &Compiler) -> Result<Option<Self>> {
         if bytes < BYTES_COUNTED_MIN {
             return Ok(None);
         }
-        let reserved = self.compiler().memory("parameters");
+        let reserved = compiler.memory("parameters");
         reserved.try_grow(bytes.saturating_mul(COPIES)).map_err(|_| {
             Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory for {} kB of parameters", bytes >> 10))
                 .with_hint("send fewer or shorter values at a time, use COPY for many rows, or raise --memory-mib")
         })?;
-        Ok(Some(ValuesMemory { _reserved: reserved }))
+        Ok(Some(Self { _reserved: reserved }))
     }
 }
