@@ -30,7 +30,9 @@ fn long_texts_end_and_leave_nothing_behind() {
         ("select repeat('a', 1000000) like any (array['%' || repeat('a', 500000) || 'b'])".to_owned(), "57014"),
     ] {
         let answer = client.ask(&text);
-        assert_eq!(answer.code(), code, "{}: {}", &text[..40], answer.text());
+        // On a busy machine the timeout may be first.
+        let is_late = code == "53200" && answer.code() == "57014";
+        assert!(is_late || answer.code() == code, "{}: {code}, not {}", &text[..40], answer.text());
         server.wait_until_quiet(SOON);
         server.assert_well_within(MIBIBYTES_MAX);
     }

@@ -61,9 +61,6 @@ pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Res
     if name == "string_agg" && kind == Kind::Bytea {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, "string_agg of bytea is not supported");
     }
-    if name == "array_agg" && kind == Kind::Array {
-        return fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of more than one dimension are not supported");
-    }
     if OF_ITEMS.contains(&name)
         && let Some(ty) = resolver.char_of_length(first)
     {

@@ -248,10 +248,6 @@ fn operands_of_bits(resolver: &Resolver, op: &BinaryOperator, left: Expr, right:
         Some(wanted) if unknown_text(&expr).is_some() => resolver.to(expr, &DataType::Utf8, &wanted),
         _ => Ok(expr),
     };
-    // There is no shift by an `int8`.
-    if is_shift(op) && kind_of(&right) == Some(Kind::Int8) {
-        return no_operator(resolver, &left, &op.to_string(), &right);
-    }
     let is_integer = |kind: &Kind| kind.is_integer();
     let (left_kind, right_kind) = (kind_of(&left).filter(is_integer), kind_of(&right).filter(is_integer));
     let shifted_by = left_kind.map(|kind| if is_shift(op) { Kind::Int4 } else { kind });
