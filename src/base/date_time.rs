@@ -171,66 +171,66 @@ fn offset_seconds(zone: &[u8]) -> Result<i64, &'static str> {
 /// The text of a [`DateTime`], which takes no memory but its own.
 #[derive(Debug, Clone, Copy)]
 pub struct DateTimeText {
-    bytes: [u8; 28],
-    len: usize,
+    bytes: [u8; 30],
+    /// Where the text is in it.
+    from: usize,
+    to: usize,
 }
 
 impl DateTimeText {
     /// The text.
     pub fn as_str(&self) -> &str {
         // It is digits and signs.
-        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+        std::str::from_utf8(&self.bytes[self.from..self.to]).unwrap_or_default()
     }
 }
 
 impl DateTime {
     /// The service's text: UTC with `Z`, the fraction without trailing zeros, no point when it is
-    /// zero. None for years of more than four digits, which nothing validated has.
-    pub fn text(self) -> Option<DateTimeText> {
+    /// zero.
+    pub fn text(self) -> DateTimeText {
         let (seconds, fraction) = (self.0.div_euclid(TICKS_PER_SECOND), self.0.rem_euclid(TICKS_PER_SECOND));
         let (days, second) = (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
         let (year, month, day) = civil_of_days(days);
-        if !(0..=9999).contains(&year) {
-            return None;
-        }
-        let mut bytes = *b"0000-00-00T00:00:00.0000000Z";
-        write_digits(&mut bytes[0..4], year);
-        write_digits(&mut bytes[5..7], month);
-        write_digits(&mut bytes[8..10], day);
-        write_digits(&mut bytes[11..13], second / 3600);
-        write_digits(&mut bytes[14..16], second / 60 % 60);
-        write_digits(&mut bytes[17..19], second % 60);
-        write_digits(&mut bytes[20..27], fraction);
-        let mut end = 27;
-        if fraction == 0 {
-            end = 19;
-        } else {
-            while bytes[end - 1] == b'0' {
-                end -= 1;
+        let mut bytes = *b"+00000-00-00T00:00:00.0000000Z";
+        write_digits(&mut bytes[1..6], year.abs());
+        write_digits(&mut bytes[7..9], month);
+        write_digits(&mut bytes[10..12], day);
+        write_digits(&mut bytes[13..15], second / 3600);
+        write_digits(&mut bytes[16..18], second / 60 % 60);
+        write_digits(&mut bytes[19..21], second % 60);
+        write_digits(&mut bytes[22..29], fraction);
+        let mut end = 29;
+        let from = match year {
+            0..=9999 => {
+                if fraction == 0 {
+                    end = 21;
+                } else {
+                    while bytes[end - 1] == b'0' {
+                        end -= 1;
+                    }
+                }
+                2
             }
-        }
+            // Nothing validated comes here; ISO 8601 asks for a sign before longer years.
+            year => {
+                bytes[0] = if year < 0 { b'-' } else { b'+' };
+                0
+            }
+        };
         bytes[end] = b'Z';
-        Some(DateTimeText { bytes, len: end + 1 })
+        DateTimeText { bytes, from, to: end + 1 }
     }
 }
 
 /// As [`DateTime::text`].
 impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.text() {
-            Some(text) => f.pad(text.as_str()),
-            None => {
-                let (seconds, fraction) = (self.0.div_euclid(TICKS_PER_SECOND), self.0.rem_euclid(TICKS_PER_SECOND));
-                let (days, second) = (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY));
-                let (year, month, day) = civil_of_days(days);
-                let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-                // ISO 8601 asks for a sign before longer years.
-                write!(f, "{year:+06}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z")
-            }
-        }
+        f.pad(self.text().as_str())
     }
 }
 
+/// Writes a number right-aligned over the zeros of `digits`.
 fn write_digits(digits: &mut [u8], mut number: i64) {
     for digit in digits.iter_mut().rev() {
         *digit = b'0' + (number % 10) as u8;

@@ -44,10 +44,7 @@ pub(crate) fn push_ticks(out: &mut Vec<u8>, at: DateTime) {
 
 /// Appends a time as the service writes it.
 pub(crate) fn push_time(out: &mut Vec<u8>, at: DateTime) {
-    match at.text() {
-        Some(text) => out.extend_from_slice(text.as_str().as_bytes()),
-        None => push_shown(out, at),
-    }
+    out.extend_from_slice(at.text().as_str().as_bytes());
 }
 
 fn push_shown(out: &mut Vec<u8>, shown: impl std::fmt::Display) {

@@ -73,9 +73,7 @@ impl Entity {
     pub fn etag_of(timestamp: DateTime) -> String {
         const BEFORE: &str = "W/\"datetime'";
         const BEHIND: &str = "'\"";
-        let Some(text) = timestamp.text() else {
-            return format!("{BEFORE}{}{BEHIND}", timestamp.to_string().replace(':', "%3A"));
-        };
+        let text = timestamp.text();
         let text = text.as_str();
         let mut etag = String::with_capacity(BEFORE.len() + text.len() + "%3A".len() * 2 + BEHIND.len());
         etag.push_str(BEFORE);

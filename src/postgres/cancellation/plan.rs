@@ -110,13 +110,12 @@ fn in_few_rows(
 /// An operator whose work for one batch, or for one row, would be far more than the batch.
 fn bounded(plan: Arc<dyn ExecutionPlan>, token: &Arc<CancellationToken>) -> Result<Arc<dyn ExecutionPlan>> {
     if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
-        // States that were spilled are merged row by row: those of texts and lists may be long.
-        let merges = aggregate.mode().input_mode() == AggregateInputMode::Partial;
-        if merges && aggregate.aggr_expr().iter().any(collects) {
-            return gathering(plan, Gathered::WideRows { divisor: LISTS_DIVISOR });
-        }
         if aggregate.mode().input_mode() == AggregateInputMode::Partial {
-            return Ok(plan);
+            // States that were spilled are merged row by row: those of texts and lists may be long.
+            return match aggregate.aggr_expr().iter().any(collects) {
+                true => gathering(plan, Gathered::WideRows { divisor: LISTS_DIVISOR }),
+                false => Ok(plan),
+            };
         }
         // Each row is in as many groups as there are grouping sets, and in the lists of as many
         // aggregates, which ask for memory when they have it.

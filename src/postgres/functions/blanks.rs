@@ -8,8 +8,7 @@ use super::kind::Kind;
 use super::resolution::{Resolver, call};
 use super::scalar::type_of;
 use super::strings;
-use super::type_names::TYPE_LENGTH;
-use crate::types::POSTGRES_TYPE;
+use super::type_names::{TYPE_LENGTH, is_character};
 
 impl Resolver<'_> {
     /// Whether a function sees the blanks of its arguments.
@@ -49,7 +48,7 @@ impl Resolver<'_> {
             return false;
         }
         let field = expr.to_field(self.schema).map(|(_, field)| field);
-        field.is_ok_and(|field| field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar"))
+        field.is_ok_and(|field| is_character(&field))
     }
 
     /// The name of the type of a `char(n)`, if it is one: where its length is lost, its blanks are

@@ -24,7 +24,7 @@ use super::error::{Error, SqlState, fail, out_of_range};
 use super::interval_fields::{in_fields, interval_fields};
 use super::interval_math::{NANOS_PER_MICRO, interval_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, timestamp, timestamptz};
-use super::type_names::{ANY_NUMERIC, INTERVAL_FIELDS, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
+use super::type_names::{ANY_NUMERIC, INTERVAL_FIELDS, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH, is_character};
 use super::zone::Zone;
 use crate::types::{self, ColumnEncoder, Format, POSTGRES_TYPE, PostgresType, SqlValue, array_of, parse_text};
 
@@ -116,7 +116,7 @@ pub(super) fn cast_to_field(array: &ArrayRef, field: &Field, zone: &Zone) -> Res
         Some(fields) => in_fields(&cast, fields)?,
         None => cast,
     };
-    let is_char = field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar");
+    let is_char = is_character(field);
     match field.metadata().get(TYPE_LENGTH).and_then(|length| length.parse::<usize>().ok()) {
         Some(length) => {
             let short = shortened(&cast, length)?;
@@ -677,7 +677,7 @@ impl ScalarUDFImpl for PostgresCast {
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
         let mut metadata = self.target.metadata().clone();
-        if metadata.get(POSTGRES_TYPE).is_none_or(|name| name != "bpchar") {
+        if !is_character(&self.target) {
             metadata.remove(TYPE_LENGTH);
         }
         metadata.remove(INTERVAL_FIELDS);

@@ -163,13 +163,11 @@ fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
 /// NaNs of either sign.
 pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchema, stored: bool) -> Expr {
     let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
-    let of_keys = [&left, &right].into_iter().any(|side| {
-        type_of(side, schema)
-            .is_ok_and(|data_type| has_doubles(&data_type) || Kind::of(&data_type).is_compared_by_key())
-    });
-    if let Some(function) = of_arrays(&left, op, &right, schema) {
+    let types = [&left, &right].map(|side| type_of(side, schema).unwrap_or(DataType::Null));
+    if let Some(function) = of_arrays(&types, op) {
         return call(function, vec![left, right]);
     }
+    let of_keys = types.iter().any(|data_type| has_doubles(data_type) || Kind::of(data_type).is_compared_by_key());
     if !of_keys || !is_comparison(op) {
         return binary(left, op, right);
     }
@@ -210,16 +208,12 @@ static OF_ARRAYS: [(Operator, Function); 6] = [
 ];
 
 /// The function of a comparison of arrays, if it is not DataFusion's.
-fn of_arrays(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<&'static Function> {
+fn of_arrays(types: &[DataType; 2], op: Operator) -> Option<&'static Function> {
     let is_equality = matches!(op, Operator::Eq | Operator::NotEq);
-    let is_concerned = |side: &Expr| {
-        type_of(side, schema).is_ok_and(|data_type| match &data_type {
-            DataType::List(_) => !is_equality || is_of_intervals(&data_type),
-            _ => false,
-        })
-    };
+    let is_concerned =
+        |data_type: &DataType| matches!(data_type, DataType::List(_)) && (!is_equality || is_of_intervals(data_type));
     let (_, function) = OF_ARRAYS.iter().find(|(operator, _)| *operator == op)?;
-    (is_concerned(left) && is_concerned(right)).then_some(function)
+    types.iter().all(is_concerned).then_some(function)
 }
 
 fn arrays(call: &Call, holds: fn(Ordering) -> bool) -> Result<ArrayRef> {

@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 
 use super::keys::length;
 use super::of_inner::of_inner;
-use crate::types::POSTGRES_TYPE;
+use super::type_names::is_character;
 
 /// One of DataFusion's two, with an accumulator for each group of doubles.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -48,8 +48,7 @@ impl AggregateUDFImpl for MinMax {
     fn return_field(&self, arguments: &[FieldRef]) -> Result<FieldRef> {
         let types: Vec<_> = arguments.iter().map(|field| field.data_type().clone()).collect();
         let field = Field::new(self.name(), self.return_type(&types)?, self.is_nullable());
-        let is_char = |field: &&FieldRef| field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar");
-        Ok(Arc::new(match arguments.first().filter(is_char) {
+        Ok(Arc::new(match arguments.first().filter(|argument| is_character(argument)) {
             Some(argument) => field.with_metadata(argument.metadata().clone()),
             None => field,
         }))

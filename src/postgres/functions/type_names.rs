@@ -104,6 +104,11 @@ fn field_of(sql_type: &SqlType) -> Result<Option<FieldRef>> {
     }
 }
 
+/// Whether a field is of the type `character`, of a length or without.
+pub(super) fn is_character(field: &Field) -> bool {
+    field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar")
+}
+
 /// A type by its name in `pg_type`.
 fn named(name: &str, modifiers: &[String]) -> Result<Option<FieldRef>> {
     if let Some(element) = name.strip_prefix('_') {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, Result};
-use datafusion::logical_expr::expr::{AggregateFunction, Sort, WindowFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, Sort, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, Window};
 use datafusion::optimizer::optimizer::ApplyOrder;
@@ -44,7 +44,7 @@ impl OptimizerRule for ShareWindowKeys {
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
         match plan {
-            LogicalPlan::Window(window) if window.window_expr.len() > 1 => {
+            LogicalPlan::Window(window) if window.window_expr.len() > 1 && has_computed_keys(&window)? => {
                 window_over_keys(window, Keys { computed: Vec::new(), config }, Keys::shared)
             }
             plan => Ok(Transformed::no(plan)),
@@ -158,10 +158,14 @@ impl Keys<'_> {
         let WindowFunction { params, .. } = window.as_mut();
         let keys = params.partition_by.iter_mut().chain(params.order_by.iter_mut().map(|sort| &mut sort.expr));
         let mut changed = false;
-        for key in keys.filter(|key| key.any_column_refs() && !matches!(key, Expr::Column(_))) {
-            changed |= match self.computed.iter().find(|computed| is_alias_of(computed, key)) {
-                Some(known) => {
-                    *key = Expr::Column(Column::new_unqualified(known.schema_name().to_string()));
+        for key in keys.filter(|key| is_computed(key)) {
+            let name = self.computed.iter().find_map(|computed| match computed {
+                Expr::Alias(alias) if *alias.expr == *key => Some(&alias.name),
+                _ => None,
+            });
+            changed |= match name {
+                Some(name) => {
+                    *key = Expr::Column(Column::new_unqualified(name));
                     true
                 }
                 None => self.computed(key),
@@ -213,6 +217,23 @@ fn enlarges(expr: &Expr) -> bool {
     expr.any_column_refs() && expr.exists(|expr| Ok(calls(expr))).unwrap_or(true)
 }
 
-fn is_alias_of(computed: &Expr, key: &Expr) -> bool {
-    matches!(computed, Expr::Alias(alias) if *alias.expr == *key)
+/// Whether a key is made of columns, and is none.
+fn is_computed(key: &Expr) -> bool {
+    !matches!(key, Expr::Column(_)) && key.any_column_refs()
+}
+
+fn has_computed_keys(window: &Window) -> Result<bool> {
+    let has = |expr: &Expr| match expr {
+        Expr::WindowFunction(function) => {
+            let WindowFunctionParams { partition_by, order_by, .. } = &function.params;
+            partition_by.iter().chain(order_by.iter().map(|sort| &sort.expr)).any(is_computed)
+        }
+        _ => false,
+    };
+    for expr in &window.window_expr {
+        if expr.exists(|expr| Ok(has(expr)))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
