@@ -2,6 +2,9 @@
 
 use super::log::{Durability, SegmentBytes};
 
+/// Encoded bytes of the entities of one run file by default: some tens of megabytes of Parquet.
+pub const FILE_BYTES: usize = 128 << 20;
+
 /// How a store is opened.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
@@ -13,6 +16,8 @@ pub struct StoreOptions {
     pub checkpoint_after_bytes: u64,
     /// Memory of one table's recent writes, in bytes, beyond which writers wait for the fold.
     pub delta_bytes_max: u64,
+    /// Encoded bytes of the entities of one run file; whoever writes files holds twice as much.
+    pub file_bytes: usize,
     /// When single writes are acknowledged; everything else is synced first.
     pub durability: Durability,
     /// Leave everything as it is: for object stores, and beside others who read.
@@ -29,6 +34,7 @@ impl Default for StoreOptions {
             segment_bytes: SegmentBytes { min: 1 << 20, max: 16 << 20 },
             checkpoint_after_bytes: 1 << 20,
             delta_bytes_max: 128 << 20,
+            file_bytes: FILE_BYTES,
             durability: Durability::Sync,
             read_only: false,
             keep_unnamed: false,

@@ -30,6 +30,7 @@ pub struct Store {
     pub(super) state: Arc<State>,
     torn_tail: Option<TornTail>,
     unnamed: Vec<String>,
+    file_bytes: usize,
 }
 
 impl Store {
@@ -52,6 +53,7 @@ impl Store {
             state,
             torn_tail,
             unnamed,
+            file_bytes: options.file_bytes,
         })
     }
 
@@ -68,6 +70,11 @@ impl Store {
     /// The clock that gives writes their Timestamps.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         self.state.clock()
+    }
+
+    /// Encoded bytes of the entities of one run file, about.
+    pub fn file_bytes(&self) -> usize {
+        self.file_bytes
     }
 
     /// Numbers of run files to be written.

@@ -145,6 +145,9 @@ const SHIFTS: &[&str] = &[
     "lag(i, 0, 5)",
     "lead(i, -1, 5)",
     "lag(x, 1, 1.5)",
+    "lag(x, abs(i) % 4)",
+    "lead(t, i, 'none')",
+    "lag(n, nullif(abs(i) % 3, 1), 7)",
 ];
 
 /// Over the rows of `v`, in no order.

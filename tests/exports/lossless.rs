@@ -26,7 +26,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 async fn import(db: &Database, table: &str, source: Source, file_bytes: usize) -> ImportReport {
-    let options = ImportOptions { file_bytes, ..ImportOptions::default() };
+    let options = ImportOptions { file_bytes: Some(file_bytes), ..ImportOptions::default() };
     let report = db.import(table, vec![source], &options).await.expect("imports");
     assert_eq!(report.rejected, 0, "{:?}", report.rejects);
     report

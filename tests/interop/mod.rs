@@ -77,7 +77,7 @@ async fn import(database: &Database, files: Vec<PathBuf>) -> Outcome<()> {
     for file in files {
         let table = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
         // Small files, so that tables have several.
-        let options = ImportOptions { on_reject: OnReject::Stop, file_bytes: 1_500, ..ImportOptions::default() };
+        let options = ImportOptions { on_reject: OnReject::Stop, file_bytes: Some(1_500), ..ImportOptions::default() };
         let report = database.import(&table, vec![Source::file(&file)?], &options).await?;
         let lines = fs::read_to_string(&file)?.lines().count() as u64;
         assert_eq!((report.stored, report.rejected), (lines, 0), "{}", file.display());

@@ -93,7 +93,7 @@ pub(crate) fn from_environment(name: &str, default: u64) -> Outcome<u64> {
 async fn store(table: &Table, file_bytes: usize, database: &Database, client: &Client) -> Outcome<()> {
     client.batch_execute(&table.postgres()).await?;
     let source = Source::stream("generated", Box::new(Cursor::new(table.ndjson().into_bytes())));
-    let options = ImportOptions { on_reject: OnReject::Stop, file_bytes, ..ImportOptions::default() };
+    let options = ImportOptions { on_reject: OnReject::Stop, file_bytes: Some(file_bytes), ..ImportOptions::default() };
     let report = database.import(&table.name, vec![source], &options).await?;
     assert_eq!(report.inserted, table.entities() as u64, "{}", table.name);
     assert!(file_bytes > 1 << 16 || report.files > 3, "{} is to have several files", table.name);

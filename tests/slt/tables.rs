@@ -108,7 +108,7 @@ fn keys_alone(line: &str) -> Result<String, String> {
 async fn import_lines(database: &Database, table: &str, lines: Vec<String>) -> Result<(), String> {
     let expected = lines.len() as u64;
     let source = Source::stream(table, Box::new(Cursor::new(lines.join("\n"))));
-    let options = ImportOptions { on_reject: OnReject::Stop, file_bytes: FILE_BYTES, ..ImportOptions::default() };
+    let options = ImportOptions { on_reject: OnReject::Stop, file_bytes: Some(FILE_BYTES), ..ImportOptions::default() };
     let report = database.import(table, vec![source], &options).await.map_err(described)?;
     if expected == 0 || report.entities != expected || report.stored != expected {
         return Err(format!("{table}: {expected} lines, {} read, {} stored", report.entities, report.stored));

@@ -6,8 +6,8 @@ use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgEx
 use super::ast::last_word;
 use crate::syntax::plain_case;
 
-/// `lag(x, n, d) OVER w` as `CASE WHEN lag(true, n) OVER w THEN lag(x, n) OVER w ELSE d END`; None
-/// for another call.
+/// `lag(x, n, d) OVER w` as `CASE WHEN lag(true, n) OVER w THEN lag(x, n) OVER w ELSE d END`, which
+/// has one branch more where `n` may be NULL; None for another call.
 pub(super) fn with_default(function: &Function) -> Option<Expr> {
     if function.over.is_none() || !["lag", "lead"].contains(&last_word(&function.name).as_str()) {
         return None;
@@ -32,7 +32,12 @@ pub(super) fn with_default(function: &Function) -> Option<Expr> {
     {
         *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::value(Value::Boolean(true))));
     }
-    Some(plain_case([(Expr::Function(exists), Expr::Function(value))], Some(default.clone())))
+    let shifted = (Expr::Function(exists), Expr::Function(value));
+    let branches = match offset {
+        Expr::Value(_) => vec![shifted],
+        _ => vec![(Expr::IsNull(Box::new(offset.clone())), Expr::value(Value::Null)), shifted],
+    };
+    Some(plain_case(branches, Some(default.clone())))
 }
 
 fn is_null(expr: &Expr) -> bool {

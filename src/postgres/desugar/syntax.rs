@@ -20,7 +20,7 @@ use super::shifts::with_default;
 use super::ties::with_ties;
 use super::windows::Windows;
 use crate::functions::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS, is_pattern_operator};
-use crate::syntax::{is_byte_order, plain_function, visit_mut};
+use crate::syntax::{is_byte_order, plain_cast, plain_function, visit_mut};
 
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are
 /// resolved: what it adds needs no resolving, and what it moves still does.
@@ -99,6 +99,21 @@ fn cast_twice(expr: &mut Expr) {
     }
 }
 
+/// A literal as LIMIT or OFFSET is a bigint, also in quotes or with a point.
+fn count_rows(expr: &mut Expr) {
+    let Expr::Value(literal) = expr else { return };
+    match &mut literal.value {
+        Value::SingleQuotedString(_) => *expr = plain_cast(std::mem::replace(expr, null()), DataType::BigInt(None)),
+        Value::Number(digits, _) if digits.contains(['.', 'e', 'E']) => {
+            // What is no bigint is refused as it is.
+            if let Some(rounded) = digits.parse().ok().map(f64::round).filter(|rounded| rounded.abs() < 1e15) {
+                *digits = format!("{rounded:.0}");
+            }
+        }
+        _ => {}
+    }
+}
+
 fn is_bigint(data_type: &DataType) -> bool {
     match data_type {
         DataType::BigInt(_) | DataType::Int8(_) => true,
@@ -139,6 +154,9 @@ impl VisitorMut for Rewriter {
                     *other = Some(LimitClause::LimitOffset { limit: Some(rows), offset: None, limit_by: Vec::new() });
                 }
             }
+        }
+        if let Some(LimitClause::LimitOffset { limit, offset, .. }) = &mut query.limit_clause {
+            limit.iter_mut().chain(offset.iter_mut().map(|offset| &mut offset.value)).for_each(count_rows);
         }
         group_casts::make_names_unique(query);
         if let Err(unsupported) = with_ties(query) {

@@ -135,7 +135,7 @@ pub(super) fn check_offset(name: &str, args: &[Expr]) -> Result<()> {
         _ => return Ok(()),
     };
     let Some(offset) = args.get(at) else { return Ok(()) };
-    if offset.any_column_refs() || offset.contains_outer() {
+    if is_of_rows(offset) && count.is_some() {
         let message = format!("{name} with an argument that is no constant is not supported");
         return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
     }
@@ -146,6 +146,11 @@ pub(super) fn check_offset(name: &str, args: &[Expr]) -> Result<()> {
         (Some(..=0), Some(sqlstate)) => fail(sqlstate, format!("argument of {name} must be greater than zero")),
         _ => Ok(()),
     }
+}
+
+/// Whether an argument is one of each row.
+pub(super) fn is_of_rows(expr: &Expr) -> bool {
+    expr.any_column_refs() || expr.contains_outer()
 }
 
 fn constant(expr: &Expr) -> Option<i64> {

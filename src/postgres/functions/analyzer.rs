@@ -34,6 +34,7 @@ use super::kind::{Kind, unknown_text};
 use super::range_offsets;
 use super::recursion;
 use super::resolution::Resolver;
+use super::row_shifts;
 use super::scalar::{Scalar, type_of};
 use super::set_operations::{self, projected};
 use super::zone::Zone;
@@ -301,6 +302,9 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
                 WindowFunctionDefinition::AggregateUDF(function) => {
                     let of_intervals = IntervalSum::in_place_of(&function, kind_of_first(&params.args, resolver));
                     WindowFunctionDefinition::AggregateUDF(of_intervals.unwrap_or(function))
+                }
+                fun if params.args.get(1).is_some_and(aggregates::is_of_rows) => {
+                    row_shifts::of_each_row(fun, &params.args, resolver)?
                 }
                 fun => fun,
             };

@@ -1,4 +1,4 @@
-//! Functions of numbers.
+//! Functions of numbers, but for powers and logarithms.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::{Arguments, Call, Function, immutable};
 
-pub(super) static FUNCTIONS: [Function; 20] = [
+pub(super) static FUNCTIONS: [Function; 14] = [
     immutable("round", 1..=2, returns_rounded, |call| rounded(call, f64::round_ties_even, Rounding::Nearest)),
     immutable("trunc", 1..=2, returns_rounded, |call| rounded(call, f64::trunc, Rounding::TowardsZero)),
     immutable("ceil", 1..=1, returns_rounded, |call| rounded(call, f64::ceil, Rounding::Up)),
@@ -21,14 +21,8 @@ pub(super) static FUNCTIONS: [Function; 20] = [
     immutable("sign", 1..=1, returns_rounded, run_sign),
     immutable("mod", 2..=2, |arguments| operator(arguments, "%"), |call| run_operator(call, "%")),
     immutable("div", 2..=2, returns_div, run_div),
-    immutable("power", 2..=2, returns_float, run_power),
-    immutable("pow", 2..=2, returns_float, run_power),
     immutable("sqrt", 1..=1, returns_float, run_sqrt),
     immutable("cbrt", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(value.cbrt()))),
-    immutable("exp", 1..=1, returns_float, |call| doubles(call, exponential)),
-    immutable("ln", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.ln()))),
-    immutable("log", 1..=2, returns_log, run_log),
-    immutable("log10", 1..=1, returns_float, |call| doubles(call, |value| Ok(above_zero(value)?.log10()))),
     immutable("asin", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
     immutable("acos", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
     immutable("width_bucket", 2..=4, returns_bucket, run_width_bucket),
@@ -42,7 +36,7 @@ enum Rounding {
     Down,
 }
 
-fn is_exact(kind: Kind) -> bool {
+pub(super) fn is_exact(kind: Kind) -> bool {
     kind.is_integer() || kind == Kind::Numeric
 }
 
@@ -88,7 +82,7 @@ fn returns_same(arguments: &Arguments) -> Result<DataType> {
     }
 }
 
-fn returns_float(arguments: &Arguments) -> Result<DataType> {
+pub(super) fn returns_float(arguments: &Arguments) -> Result<DataType> {
     let numbers = (0..arguments.types.len()).all(|place| {
         let kind = arguments.kind(place);
         kind.is_number() || matches!(kind, Kind::Null | Kind::Text)
@@ -100,13 +94,6 @@ fn returns_float(arguments: &Arguments) -> Result<DataType> {
     let exact = (0..arguments.types.len()).any(|place| arguments.kind(place) == Kind::Numeric)
         && !(0..arguments.types.len()).any(|place| arguments.kind(place).is_float());
     Ok(if exact { DataType::Decimal128(NUMERIC_DIGITS_MAX, 16) } else { DataType::Float64 })
-}
-
-/// With a base it is one of numerics, as PostgreSQL finds it for integers.
-fn returns_log(arguments: &Arguments) -> Result<DataType> {
-    let found = returns_float(arguments)?;
-    let exact = (0..arguments.types.len()).all(|place| is_exact(arguments.kind(place)));
-    if arguments.types.len() == 2 && exact { Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 16)) } else { Ok(found) }
 }
 
 fn returns_bucket(arguments: &Arguments) -> Result<DataType> {
@@ -235,65 +222,6 @@ fn run_div(call: &Call) -> Result<ArrayRef> {
     Ok(Arc::new(built.with_precision_and_scale(NUMERIC_DIGITS_MAX, 0)?))
 }
 
-fn run_power(call: &Call) -> Result<ArrayRef> {
-    if let DataType::Decimal128(precision, scale) = *call.returns {
-        return exact_powers(call, precision, scale);
-    }
-    powers_of_doubles(call)
-}
-
-/// Of whole exponents as exact as there are digits, of others as exact as doubles are.
-fn exact_powers(call: &Call, precision: u8, scale: i8) -> Result<ArrayRef> {
-    let (bases, exponents) = (decimals(call, 0)?, decimals(call, 1)?);
-    let mut exact = Vec::with_capacity(call.rows);
-    for row in 0..call.rows {
-        let exponent = Decimal::new(exponents.value(row), exponents.scale());
-        let whole = u32::try_from(exponent.round(0)?.value()).ok();
-        let power = whole.filter(|_| !bases.is_null(row) && !exponents.is_null(row) && exponent.is_whole());
-        let base = Decimal::new(bases.value(row), bases.scale());
-        exact.push(power.and_then(|whole| base.power(whole, scale)).transpose()?);
-    }
-    if exact.iter().all(Option::is_some) {
-        let powers: Decimal128Array = exact.into_iter().map(|power| power.map(Decimal::value)).collect();
-        return Ok(Arc::new(powers.with_precision_and_scale(precision, scale)?));
-    }
-    let rounded = powers_of_doubles(call)?;
-    let rounded = rounded.as_primitive::<Decimal128Type>();
-    let powers = exact.into_iter().zip(rounded).map(|(exact, rounded)| exact.map(Decimal::value).or(rounded));
-    Ok(Arc::new(powers.collect::<Decimal128Array>().with_precision_and_scale(precision, scale)?))
-}
-
-fn powers_of_doubles(call: &Call) -> Result<ArrayRef> {
-    let (bases, exponents) = (call.float8(0)?, call.float8(1)?);
-    let exact = matches!(call.returns, DataType::Decimal128(..));
-    let powers = bases.iter().zip(exponents.iter()).map(|(base, exponent)| match base.zip(exponent) {
-        Some((base, exponent)) => {
-            if base == 0.0 && exponent < 0.0 {
-                return fail(
-                    SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION,
-                    "zero raised to a negative power is undefined",
-                );
-            }
-            if base < 0.0 && !exponent.is_nan() && exponent.floor() != exponent {
-                let message = "a negative number raised to a non-integer power yields a complex result";
-                return fail(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, message);
-            }
-            let power = base.powf(exponent);
-            if power.is_infinite() && base.is_finite() && exponent.is_finite() {
-                let message = if exact { "value overflows numeric format" } else { "value out of range: overflow" };
-                return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message);
-            }
-            if power == 0.0 && base != 0.0 && !exact && base.is_finite() && exponent.is_finite() {
-                return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: underflow");
-            }
-            Ok(Some(power))
-        }
-        None => Ok(None),
-    });
-    let powers: ArrayRef = Arc::new(powers.collect::<Result<Float64Array>>()?);
-    super::cast::cast_array(&powers, call.returns, &call.zone)
-}
-
 /// A function of doubles, brought to the type of the result.
 fn doubles(call: &Call, of: fn(f64) -> Result<f64>) -> Result<ArrayRef> {
     let values = call.float8(0)?;
@@ -302,50 +230,11 @@ fn doubles(call: &Call, of: fn(f64) -> Result<f64>) -> Result<ArrayRef> {
     super::cast::cast_array(&values, call.returns, &call.zone)
 }
 
-fn exponential(value: f64) -> Result<f64> {
-    let power = value.exp();
-    if power.is_infinite() && value.is_finite() {
-        return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow");
-    }
-    if power == 0.0 && value.is_finite() {
-        return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: underflow");
-    }
-    Ok(power)
-}
-
-fn above_zero(value: f64) -> Result<f64> {
-    if value == 0.0 {
-        return fail(SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, "cannot take logarithm of zero");
-    }
-    if value < 0.0 {
-        return fail(SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, "cannot take logarithm of a negative number");
-    }
-    Ok(value)
-}
-
 fn within_one(value: f64) -> Result<f64> {
     if value.abs() > 1.0 {
         return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range");
     }
     Ok(value)
-}
-
-/// To base 10, or to the base that comes first.
-fn run_log(call: &Call) -> Result<ArrayRef> {
-    if call.len() == 1 {
-        return doubles(call, |value| Ok(above_zero(value)?.log10()));
-    }
-    let (bases, values) = (call.float8(0)?, call.float8(1)?);
-    let logarithms = bases.iter().zip(values.iter()).map(|(base, value)| match base.zip(value) {
-        Some((base, value)) => {
-            let base = above_zero(base)?.ln();
-            let value = above_zero(value)?.ln();
-            if base == 0.0 { Err(super::error::division_by_zero()) } else { Ok(Some(value / base)) }
-        }
-        None => Ok(None),
-    });
-    let logarithms: ArrayRef = Arc::new(logarithms.collect::<Result<Float64Array>>()?);
-    super::cast::cast_array(&logarithms, call.returns, &call.zone)
 }
 
 fn run_sqrt(call: &Call) -> Result<ArrayRef> {

@@ -84,7 +84,7 @@ impl ExprPlanner for PostgresOperators {
                 if !may_be_number(&left) || !may_be_number(&right) {
                     return no_operator(&resolver, &left, &op.to_string(), &right);
                 }
-                let power = super::math::FUNCTIONS.iter().find(|function| function.name == "power");
+                let power = super::exponentials::FUNCTIONS.iter().find(|function| function.name == "power");
                 return Ok(match power {
                     Some(power) => PlannerResult::Planned(call(power, vec![left, right])),
                     None => PlannerResult::Original(RawBinaryExpr { op, left, right }),

@@ -23,9 +23,9 @@ use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
     angles, arithmetic, array_fill, array_items, array_literal, concatenation, datetime_fields, datetime_make,
-    datetime_trunc, deferred, encodings, fused, greatest_least, hashes, integers, json, justify, letter_case,
-    like_items, math, now, null_if, overlaid, overlaps, regular_expressions, series, series_array, statistics, strings,
-    text,
+    datetime_trunc, deferred, encodings, exponentials, fused, greatest_least, hashes, integers, json, justify,
+    letter_case, like_items, math, now, null_if, overlaid, overlaps, regular_expressions, series, series_array,
+    statistics, strings, text,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -138,6 +138,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         justify::FUNCTIONS.as_slice(),
         letter_case::FUNCTIONS.as_slice(),
         like_items::FUNCTIONS.as_slice(),
+        exponentials::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
         null_if::FUNCTIONS.as_slice(),
         overlaid::FUNCTIONS.as_slice(),

@@ -18,7 +18,7 @@ use tokio::sync::SemaphorePermit;
 use super::catalog_session::{CatalogSession, FunctionNames};
 use super::entity_json::entity_json;
 use super::functions::{guid_text, other_property};
-use super::memory::memory_bytes_available;
+use super::memory::query_memory_bytes;
 use super::parameterized::ParameterizedStatements;
 use super::plan_cache::PlanCache;
 use super::plan_memory::PlanMemory;
@@ -59,8 +59,6 @@ use rowkey_storage::{Edit, Snapshot, Store};
 /// Plans of longer texts are dropped on a compute thread.
 const PLANS_DROPPED_HERE_BYTES_MAX: usize = 16 << 10;
 
-/// Memory for queries where the machine's is unknown.
-const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
 /// Join keys up to this many are pushed into the other side's scan as a list; beyond, as bounds.
 const JOIN_KEYS_PUSHED_MAX: usize = 1000;
 /// Of the memory of queries, operators reserve one part of so many for what they hold: they copy it
@@ -114,13 +112,11 @@ pub struct Compiler {
     prepared_pool: Arc<dyn MemoryPool>,
     planning_queue: Arc<PlanningQueue>,
     started: DateTime,
-    memory_bytes: u64,
 }
 
 impl Compiler {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
-        let memory_bytes = options.memory_bytes.or_else(|| memory_bytes_available().map(|bytes| bytes / 2));
-        let memory_bytes = memory_bytes.unwrap_or(MEMORY_BYTES_DEFAULT);
+        let memory_bytes = query_memory_bytes(options.memory_bytes);
         let pool_bytes = (memory_bytes / POOL_PARTS).max(memory_bytes.min(POOL_BYTES_MIN)) as usize;
         let pool = FairSpillPool::new(pool_bytes);
         let named = std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
@@ -188,7 +184,6 @@ impl Compiler {
             prepared_pool: Arc::new(GreedyMemoryPool::new((memory_bytes / PREPARED_PARTS) as usize)),
             planning_queue: Arc::new(PlanningQueue::beside(memory_bytes)),
             started,
-            memory_bytes,
         })
     }
 
@@ -208,11 +203,6 @@ impl Compiler {
 
     pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
-    }
-
-    /// Memory that queries may use together, in bytes.
-    pub(crate) fn memory_bytes(&self) -> u64 {
-        self.memory_bytes
     }
 
     /// Memory of queries, of which nothing is taken yet.

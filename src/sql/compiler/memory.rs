@@ -4,6 +4,15 @@ use std::path::{Path, PathBuf};
 
 use rowkey_model::files::read_system_text;
 
+/// Memory for queries where the machine's is unknown.
+const MEMORY_BYTES_DEFAULT: u64 = 1 << 30;
+
+/// What queries may use together, in bytes: what was asked for, or half of what this process may
+/// have.
+pub fn query_memory_bytes(asked: Option<u64>) -> u64 {
+    asked.or_else(|| memory_bytes_available().map(|bytes| bytes / 2)).unwrap_or(MEMORY_BYTES_DEFAULT)
+}
+
 /// What this process may have, in bytes: the smallest of the machine's memory and the limits of the
 /// control groups that it is in. `None` where neither is known.
 pub fn memory_bytes_available() -> Option<u64> {

@@ -19,7 +19,7 @@ mod ticks_functions;
 
 pub(crate) use compiler::same_columns;
 pub use compiler::{Compiler, SessionOptions};
-pub use memory::memory_bytes_available;
+pub use memory::{memory_bytes_available, query_memory_bytes};
 pub(crate) use parameterized::ParameterizedStatements;
 pub use prepared::Prepared;
 pub(crate) use statement_context::StatementContext;

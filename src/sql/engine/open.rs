@@ -10,11 +10,12 @@ use crate::entity_service::{EntityService, Principal};
 use crate::provider::ScanOptions;
 use crate::session::{
     Activity, Compiler, Error, FileAccess, Registry, Result, Session, SessionOptions, Settings, memory_bytes_available,
+    query_memory_bytes,
 };
 use rowkey_base::clock::{Clock, SystemClock};
 use rowkey_model::AccountName;
 use rowkey_model::files::{self, FileStore, LocalStore, MemoryStore, RemoteStore, SpillFolder, paths};
-use rowkey_storage::{Durability, LogRepair, Store, StoreOptions, repair_log};
+use rowkey_storage::{Durability, FILE_BYTES, LogRepair, Store, StoreOptions, repair_log};
 
 /// The location that keeps nothing.
 const MEMORY: &str = ":memory:";
@@ -54,6 +55,13 @@ pub struct Options {
     pub read_only: bool,
     /// How tables are scanned; the default is right for everything but checking it.
     pub scan: ScanOptions,
+}
+
+/// Encoded bytes of the entities of a run file: smaller ones where queries have little memory, as
+/// those that write them hold two. Not much smaller: what was written with more is cut anew.
+fn file_bytes_beside(memory_bytes: u64) -> usize {
+    const PARTS: u64 = 4;
+    usize::try_from(memory_bytes / PARTS).unwrap_or(FILE_BYTES).clamp(FILE_BYTES / 2, FILE_BYTES)
 }
 
 /// A data folder with everything that works on it.
@@ -128,8 +136,10 @@ impl Engine {
         read_only: bool,
         spill_default: Option<SpillDefault>,
     ) -> Result<Self> {
+        let memory_bytes = query_memory_bytes(options.memory_bytes);
         let storage = StoreOptions {
             cache_bytes: options.cache_bytes.or_else(cache_bytes_default).unwrap_or(CACHE_BYTES_MIN),
+            file_bytes: file_bytes_beside(memory_bytes),
             durability: options.durability,
             read_only,
             keep_unnamed: options.keep_unnamed_files,
@@ -139,7 +149,7 @@ impl Engine {
         // What a killed process has left in the data folder is looked for once this one owns it.
         let spill = spill_folder(options.spill_folder.as_deref(), spill_default)?.map(Arc::new);
         let session = SessionOptions {
-            memory_bytes: options.memory_bytes,
+            memory_bytes: Some(memory_bytes),
             spill: spill.clone(),
             target_partitions: options.target_partitions,
             scan: options.scan,
@@ -151,7 +161,7 @@ impl Engine {
             entities: EntityService::new(Arc::clone(&store), spill, options.account, Principal::process()),
             store,
             read_only,
-            memory_bytes: compiler.memory_bytes(),
+            memory_bytes,
             compilers: Compilers::new(compiler),
             registry: Arc::new(Registry::new()),
         })

@@ -3,7 +3,7 @@
 use super::service::{EntityService, blocking};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::TableName;
-use rowkey_storage::{Edit, FILE_BYTES, VacuumReport};
+use rowkey_storage::{Edit, VacuumReport};
 
 impl EntityService {
     /// Refuses a principal who may not list tables; [`EntityService::table_names`] is for the
@@ -88,6 +88,6 @@ impl EntityService {
         self.principal().expect_owner()?;
         self.expect_table(table)?;
         let service = self.clone();
-        blocking(move || Ok(service.store.vacuum(table, full, FILE_BYTES)?)).await
+        blocking(move || Ok(service.store.vacuum(table, full, service.store.file_bytes())?)).await
     }
 }

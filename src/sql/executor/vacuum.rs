@@ -7,7 +7,7 @@ use crate::planner::PUBLIC;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::TableName;
 use rowkey_postgres::syntax::Vacuum;
-use rowkey_storage::{FILE_BYTES, Table, VacuumReport};
+use rowkey_storage::{Table, VacuumReport};
 
 impl Executor {
     /// Folds and compacts tables, one after the other; gives notices for the client.
@@ -16,7 +16,7 @@ impl Executor {
         let named = !vacuum.tables.is_empty();
         for table in self.tables_of(vacuum, &mut notices)? {
             let (store, id, full) = (Arc::clone(self.compiler.store()), table.id, vacuum.full);
-            let done = tokio::task::spawn_blocking(move || store.vacuum(id, full, FILE_BYTES)).await;
+            let done = tokio::task::spawn_blocking(move || store.vacuum(id, full, store.file_bytes())).await;
             match done.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))? {
                 Ok(report) if vacuum.verbose => notices.push(report_of(&table.name, &report)),
                 Ok(_) => {}

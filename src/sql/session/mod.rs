@@ -16,7 +16,7 @@ mod session;
 mod transaction;
 
 pub use crate::answer::Answer;
-pub use crate::compiler::{Compiler, Prepared, SessionOptions, memory_bytes_available};
+pub use crate::compiler::{Compiler, Prepared, SessionOptions, memory_bytes_available, query_memory_bytes};
 pub use crate::compute::ComputeRuntime;
 pub use crate::executor::copy::{CopyIn, CopyLines, CopyOut};
 pub use crate::executor::{PortalState, Rows, ScrolledRows, ValuesMemory};

@@ -15,8 +15,6 @@ use crate::manifest::{RangePartition, RangeStart};
 use rowkey_model::DateTime;
 use rowkey_model::rows::PropertyNames;
 
-/// Encoded bytes of the entities of one run file: some tens of megabytes of Parquet.
-pub const FILE_BYTES: usize = 128 << 20;
 /// Rows between two looks whether it is over.
 const ROWS_BETWEEN_LOOKS: u64 = 4096;
 

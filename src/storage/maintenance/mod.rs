@@ -19,7 +19,6 @@ use super::error::{Error, Result};
 use super::state::State;
 pub(crate) use commit::commit_job;
 pub(crate) use compact::CompactReport;
-pub use compact::FILE_BYTES;
 pub(crate) use fold::FoldReport;
 use jobs::Jobs;
 pub(crate) use jobs::TableJob;

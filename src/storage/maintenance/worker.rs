@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Maintenance;
-use super::compact::FILE_BYTES;
 use super::jobs::Work;
 use super::plan::{Compaction, next_rewrite};
 use super::pressure::{compaction_beside, is_due};
@@ -46,8 +45,8 @@ pub struct Maintainer {
 }
 
 impl Maintainer {
-    pub(crate) fn of(maintenance: Maintenance) -> Self {
-        Self::with_sizes(maintenance, FILE_BYTES, LOG_BYTES_MAX)
+    pub(crate) fn of(maintenance: Maintenance, file_bytes: usize) -> Self {
+        Self::with_sizes(maintenance, file_bytes, LOG_BYTES_MAX)
     }
 
     pub(super) fn with_sizes(maintenance: Maintenance, file_bytes: usize, log_bytes_max: u64) -> Self {

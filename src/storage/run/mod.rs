@@ -15,6 +15,7 @@ mod other;
 mod pages;
 mod reader;
 mod recount;
+mod row_groups;
 mod run_file;
 mod statistics;
 mod to_rows;

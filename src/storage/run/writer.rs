@@ -44,6 +44,7 @@ use super::known_keys::KnownKeys;
 use super::layout::{RunColumn, RunLayout};
 use super::live_rows::LiveRows;
 use super::other;
+use super::row_groups::{row_group_ends, rows_of_bytes};
 use super::run_file::{ColumnSummary, Holders, RunFile};
 use super::statistics::{ColumnStatistics, ValueHasher};
 use crate::error::{Error, Result};
@@ -56,18 +57,12 @@ use rowkey_model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX};
 
 /// Rows of a data page; see the crate's documentation for the measurements behind it.
 pub(super) const PAGE_ROWS: usize = 1024;
-/// Most rows of a row group.
-pub(super) const ROW_GROUP_ROWS_MAX: usize = 64 * 1024;
-/// A partition of this many rows begins a row group of its own.
-const LARGE_PARTITION_ROWS: usize = 16 * 1024;
 /// Rows of a batch handed to the Parquet writer, unless they are wide.
 const BATCH_ROWS: usize = 8 * 1024;
 /// Encoded bytes of such a batch, about.
 const BATCH_BYTES: u64 = 8 << 20;
 /// Bytes of a page of wide values, about.
 const PAGE_BYTES: u64 = 1 << 20;
-/// Rows of one at least.
-const PAGE_ROWS_MIN: u64 = 16;
 /// Texts longer than this on average have no statistics per page: they would make the page index
 /// large and prune little.
 const PAGE_STATISTICS_BYTES_MAX: u64 = 48;
@@ -304,16 +299,17 @@ impl<'r> Survey<'r> {
             layout.columns.push(RunColumn { property, edm, typed_name, tick: column.tick });
             statistics.push(column);
         }
+        let rows = partition_rows.iter().sum::<usize>() as u64;
         Self {
             bounds,
             encoded_bytes,
             key_bytes,
-            rows: partition_rows.iter().sum::<usize>() as u64,
+            rows,
             partitions: partition_rows.len() as u64,
             layout,
             statistics,
             places,
-            row_group_ends: row_group_ends(&partition_rows),
+            row_group_ends: row_group_ends(&partition_rows, encoded_bytes / rows.max(1)),
         }
     }
 
@@ -380,45 +376,8 @@ impl<'r> Survey<'r> {
     }
 }
 
-/// How many rows so wide have about so many bytes: a power of two, so that pages of all columns end
-/// together.
-fn rows_of_bytes(row_bytes: u64, bytes: u64, rows_max: usize) -> usize {
-    let rows = (bytes / row_bytes.max(1)).clamp(PAGE_ROWS_MIN, rows_max as u64);
-    1 << rows.ilog2()
-}
-
 fn rank(options: WriteOptions<'_>, id: PropertyId) -> Option<u32> {
     options.column_ranks.get(id.index()).copied().flatten()
-}
-
-/// Cuts row groups at partition boundaries where partitions are large, so that reading one of them
-/// touches no other.
-fn row_group_ends(partition_rows: &[usize]) -> Vec<usize> {
-    let mut ends = Vec::new();
-    let (mut end, mut open) = (0, 0);
-    for &rows in partition_rows {
-        if open > 0 && (rows >= LARGE_PARTITION_ROWS || open + rows > ROW_GROUP_ROWS_MAX) {
-            ends.push(end);
-            open = 0;
-        }
-        let mut left = rows;
-        while left > ROW_GROUP_ROWS_MAX {
-            end += ROW_GROUP_ROWS_MAX;
-            left -= ROW_GROUP_ROWS_MAX;
-            ends.push(end);
-        }
-        end += left;
-        open += left;
-        if rows >= LARGE_PARTITION_ROWS || open == ROW_GROUP_ROWS_MAX {
-            ends.push(end);
-            open = 0;
-        }
-    }
-    if open > 0 {
-        ends.push(end);
-    }
-    ends.dedup();
-    ends
 }
 
 /// Rows on their way into a batch.

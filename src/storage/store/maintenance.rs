@@ -69,6 +69,6 @@ impl Store {
 impl Maintainer {
     /// The background maintenance of a store.
     pub fn new(store: Arc<Store>) -> Self {
-        Self::of(store.maintenance.clone())
+        Self::of(store.maintenance.clone(), store.file_bytes)
     }
 }

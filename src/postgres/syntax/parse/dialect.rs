@@ -142,6 +142,14 @@ fn is_chained(parser: &Parser, expr: &Expr, precedence: u8) -> bool {
     is_like || has_escape && precedence > PARSER.prec_value(Precedence::Like)
 }
 
+/// `(VALUES (1))`, which the parser takes for a call.
+fn is_values_query(parser: &Parser) -> bool {
+    *parser.peek_nth_token_ref(0) == Token::LParen
+        && matches!(&parser.peek_nth_token_ref(1).token, Token::Word(word)
+            if word.quote_style.is_none() && word.keyword == Keyword::VALUES)
+        && *parser.peek_nth_token_ref(2) == Token::LParen
+}
+
 /// Whether BETWEEN with a word behind it is negated, and symmetric; the words are read.
 fn between(parser: &mut Parser) -> Option<(bool, bool)> {
     // All operators come this way.
@@ -238,9 +246,17 @@ impl Dialect for PostgresDialect {
         false
     }
 
-    fn parse_prefix(&self, _: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
         self.left.set(self.left.get().saturating_sub(1));
-        self.is_exhausted().then_some(Err(ParserError::RecursionLimitExceeded))
+        if self.is_exhausted() {
+            return Some(Err(ParserError::RecursionLimitExceeded));
+        }
+        is_values_query(parser).then(|| {
+            parser.advance_token();
+            let query = parser.parse_query()?;
+            parser.expect_token(&Token::RParen)?;
+            Ok(Expr::Subquery(query))
+        })
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {

@@ -44,7 +44,7 @@ fn random_imports_agree_with_a_map() {
                 model.insert((partition, row), value);
             }
             let options = ImportOptions {
-                file_bytes: 300 + dice.below(5000),
+                file_bytes: Some(300 + dice.below(5000)),
                 memory_bytes: 1 + dice.below(20_000),
                 ..ImportOptions::default()
             };
@@ -309,7 +309,7 @@ fn what_was_written_while_reading_is_compared_as_well() {
         text += &line("00004", "", 7);
         text += &line("00001b", "5", 7);
         let source = Source::stream("in", Box::new(Cursor::new(text)));
-        let options = ImportOptions { memory_bytes: 100_000, file_bytes: 50_000, ..ImportOptions::default() };
+        let options = ImportOptions { memory_bytes: 100_000, file_bytes: Some(50_000), ..ImportOptions::default() };
         let report = engine.entities().import_blocking("Tab", vec![source], &options).expect("imports");
         let counts = (report.duplicates, report.superseded, report.conflicting, report.rejected);
         assert_eq!(counts, (1, 2, 2, 2), "{:?}", report.rejects);

@@ -55,7 +55,11 @@ fn open(files: Arc<dyn FileStore>) -> Result<Engine> {
 
 fn import(engine: &Engine, table: &str, text: &str, file_bytes: usize) -> Result<ImportReport> {
     let source = Source::stream("test", Box::new(Cursor::new(text.to_owned().into_bytes())));
-    engine.entities().import_blocking(table, vec![source], &ImportOptions { file_bytes, ..ImportOptions::default() })
+    engine.entities().import_blocking(
+        table,
+        vec![source],
+        &ImportOptions { file_bytes: Some(file_bytes), ..ImportOptions::default() },
+    )
 }
 
 /// All entities of a table, in key order; none if there is no such table.

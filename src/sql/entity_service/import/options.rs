@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::progress::ImportProgress;
 use rowkey_formats::{Format, KeyColumns, PropertyTypes, RejectsFile};
 use rowkey_model::DateTime;
-use rowkey_storage::FILE_BYTES;
 
 /// Rows held for sorting.
 const SORT_BYTES: usize = 256 << 20;
@@ -44,8 +43,8 @@ pub struct ImportOptions {
     /// of properties that no input has ([`rowkey_formats::WarningKind::Unused`]), and any reject.
     pub strict: bool,
     pub progress: Arc<ImportProgress>,
-    /// Encoded bytes of the entities of one run file.
-    pub file_bytes: usize,
+    /// Encoded bytes of the entities of one run file; by default those of all others.
+    pub file_bytes: Option<usize>,
     /// Bytes of entities held for sorting input that is not in key order; more is spilled to disk.
     pub memory_bytes: usize,
 }
@@ -63,7 +62,7 @@ impl Default for ImportOptions {
             dry_run: false,
             strict: false,
             progress: Arc::default(),
-            file_bytes: FILE_BYTES,
+            file_bytes: None,
             memory_bytes: SORT_BYTES,
         }
     }

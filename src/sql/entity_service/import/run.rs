@@ -57,7 +57,7 @@ impl Import<'_> {
         progress.enter("reading");
         let store = &self.service.store;
         let options = IngestOptions {
-            file_bytes: self.options.file_bytes,
+            file_bytes: self.options.file_bytes.unwrap_or_else(|| store.file_bytes()),
             // Whole microseconds, as the service's own timestamps are.
             timestamp: whole_micros(store.clock().now()),
             dry_run: self.options.dry_run,
