@@ -109,7 +109,7 @@ impl Fixed {
         let exponent = digits.checked_ilog2().unwrap_or(0);
         // From 1 to 2.
         let mantissa = Self(i256::from_parts(digits << (127 - exponent), 0) << (FRACTION_BITS - 127) as u8);
-        // Halley's step: the error of the double, some 2^-52, is there to the third power behind it.
+        // Halley's method, which cubes the error of the double, some 2^-52.
         let estimate = Self::of_double(mantissa.to_double().ln().max(0.0));
         let power = estimate.exponential_of_fraction();
         let (difference, sum) = (mantissa.subtract(power), mantissa.add(power));

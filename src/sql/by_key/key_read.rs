@@ -4,17 +4,16 @@ use std::sync::{Arc, Weak};
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::compute::concat_batches;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
 
-use crate::planner::Column;
-use crate::provider::EntityRows;
+use crate::provider::{EntityRows, EntityTable};
 use rowkey_base::Result;
 use rowkey_model::{Cut, Interval, KeyRange, KeyRef};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::types::SqlValue;
 use rowkey_storage::run::RunFiles;
-use rowkey_storage::{Snapshot, Table};
+use rowkey_storage::{PropertyColumn, Snapshot, Table};
 
 /// Pages that are read this way; for more, a scan is faster.
 const PAGES_MAX: usize = 4;
@@ -23,16 +22,16 @@ const PAGES_MAX: usize = 4;
 #[derive(Debug)]
 pub(crate) struct KeyRead {
     /// The table when the statement was planned, without its content.
-    pub(super) table: Arc<Table>,
+    table: Arc<Table>,
     /// That table itself, to find out cheaply whether it has changed.
-    pub(super) seen: Weak<Table>,
-    pub(super) partition: Operand,
-    pub(super) rows: Rows,
-    pub(super) columns: EntityRows,
+    seen: Weak<Table>,
+    partition: Operand,
+    rows: Rows,
+    columns: EntityRows,
     /// Whether those are all properties that the table had.
-    pub(super) reads_all: bool,
+    reads_all: bool,
     /// LIMIT.
-    pub(super) fetch: Option<usize>,
+    fetch: Option<usize>,
 }
 
 /// A text, or NULL, to which keys are compared.
@@ -57,24 +56,36 @@ pub(super) struct Bound {
 }
 
 impl KeyRead {
-    /// The rows, under the names and with the types of `columns`. `None` if the statement has to be
+    pub(super) fn new(
+        table: &EntityTable,
+        partition: Operand,
+        rows: Rows,
+        columns: EntityRows,
+        fetch: Option<usize>,
+    ) -> Self {
+        let seen = Arc::downgrade(table.table());
+        let table = table.snapshot().without_content().table;
+        let is_read = |column: &PropertyColumn| columns.properties().any(|property| *property == *column.name);
+        let reads_all = table.columns.iter().all(is_read);
+        Self { table, seen, partition, rows, columns, reads_all, fetch }
+    }
+
+    /// The rows, under the names and with the types of a schema. `None` if the statement has to be
     /// run as a query.
     pub(crate) async fn rows(
         &self,
         files: &RunFiles,
         snapshot: &Snapshot,
         values: &[SqlValue],
-        columns: &[Column],
+        schema: &SchemaRef,
     ) -> Result<Option<RecordBatch>> {
         let Some(table) = self.table_of(snapshot) else { return Ok(None) };
         let table = snapshot.table_snapshot(table);
-        let schema: SchemaRef =
-            Arc::new(Schema::new(columns.iter().map(|column| Arc::clone(&column.field)).collect::<Vec<_>>()));
         let batch = |arrays: Vec<ArrayRef>, rows: usize| {
             let options = RecordBatchOptions::new().with_row_count(Some(rows));
-            RecordBatch::try_new_with_options(Arc::clone(&schema), arrays, &options).map_err(DataFusionError::from)
+            RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(DataFusionError::from)
         };
-        let none = || Ok(Some(RecordBatch::new_empty(Arc::clone(&schema))));
+        let none = || Ok(Some(RecordBatch::new_empty(Arc::clone(schema))));
         // Nothing is equal to NULL, or beyond it.
         let Known::Text(partition) = self.partition.text(values)? else { return none() };
         let found = match &self.rows {
@@ -122,7 +133,7 @@ impl KeyRead {
                     [] => return none(),
                     [one] => one.clone(),
                     several => {
-                        concat_batches(&schema, several).map_err(DataFusionError::from).map_err(from_datafusion)?
+                        concat_batches(schema, several).map_err(DataFusionError::from).map_err(from_datafusion)?
                     }
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
@@ -45,6 +46,7 @@ use rowkey_base::Result;
 use rowkey_model::files::SpillFolder;
 use rowkey_model::{AccountName, DateTime};
 use rowkey_postgres::cancellation::{PlanningSignals, Stop, check_between};
+use rowkey_postgres::ctes;
 use rowkey_postgres::error::{external, from_datafusion};
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::FunctionContextExtension;
@@ -334,7 +336,12 @@ impl Compiler {
             row_locks::refuse_without_rows(&planned.plan, words)?;
         }
         let by_key = match &row_locks {
-            None => by_key::recognize(&Analyzed::Query { plan: &planned.plan, parameters: &planned.parameters }),
+            None => by_key::recognize(&Analyzed::Query {
+                plan: &planned.plan,
+                analyze: &|| functions::conditional(ctes::analyzed(&planner.state, &planned.plan).ok()?).ok(),
+                parameters: &planned.parameters,
+                config: &self.lasting_config(context),
+            }),
             Some(_) => None,
         };
         let lasts = reads_tables_only(&planned.plan)?;
@@ -464,6 +471,13 @@ impl Compiler {
             parameters::value_of(&compiler.planner(&context).state, &expr, ty, &style).await
         };
         self.compute.run(signals, value).await
+    }
+
+    /// What functions may ask that depend on settings alone, and on no statement.
+    fn lasting_config(&self, context: &StatementContext) -> Arc<ConfigOptions> {
+        let mut options = self.state.state().config().options().as_ref().clone();
+        options.execution.time_zone = Some(context.session.settings.get("TimeZone").unwrap_or("UTC").to_owned());
+        Arc::new(options)
     }
 
     /// What the catalog and functions may ask in a statement.

@@ -6,7 +6,7 @@ use datafusion::logical_expr::LogicalPlan;
 
 use super::plan_memory::PlanMemory;
 use super::read_columns::ReadColumns;
-use crate::by_key::{KeyRead, KeyStatement, KeyWrite};
+use crate::by_key::{KeyStatement, KeyWrite};
 use crate::compute::ComputeRuntime;
 use crate::planner::{Column, PlanningSettings};
 use rowkey_postgres::syntax::{Request, RowLocks, Statement};
@@ -46,17 +46,23 @@ impl Prepared {
         }
     }
 
-    /// Whether it is a statement by key, which runs without DataFusion as long as the columns of
-    /// its table stay.
+    /// Whether it is a read or a write by key, which runs without DataFusion as long as the columns
+    /// of its table stay.
     pub fn is_by_key(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| plan.by_key.is_some())
+        let statement = self.plan.as_ref().and_then(|plan| plan.by_key.as_ref());
+        matches!(statement, Some(KeyStatement::Read(_) | KeyStatement::Write(_)))
+    }
+
+    /// Whether it is a query of few rows, which is computed without a plan of DataFusion.
+    pub fn is_key_query(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| matches!(plan.by_key, Some(KeyStatement::Query(_))))
     }
 
     /// The write by key that it is.
     pub(crate) fn key_write(&self) -> Option<&KeyWrite> {
         match self.plan.as_ref()?.by_key.as_ref()? {
             KeyStatement::Write(write) => Some(write.as_ref()),
-            KeyStatement::Read(_) => None,
+            KeyStatement::Read(_) | KeyStatement::Query(_) => None,
         }
     }
 
@@ -110,14 +116,6 @@ impl Drop for Planned {
 }
 
 impl Planned {
-    /// The read by key that it is.
-    pub(crate) fn key_read(&self) -> Option<&KeyRead> {
-        match self.by_key.as_ref()? {
-            KeyStatement::Read(read) => Some(read),
-            KeyStatement::Write(_) => None,
-        }
-    }
-
     /// Whether it was planned for this very catalog. The address is not given to another one while
     /// this knows it.
     pub(crate) fn is_of(&self, catalog: &Arc<Catalog>) -> bool {

@@ -130,7 +130,7 @@ impl Executor {
         self.compiler.compute().run(signals, lines).await
     }
 
-    /// The rows of a query that is a read by key.
+    /// The rows of a query that is one by key.
     async fn key_rows(
         &self,
         context: &StatementContext,
@@ -138,12 +138,13 @@ impl Executor {
         values: &[SqlValue],
     ) -> Result<Option<RecordBatch>> {
         let Some((planned, columns)) = prepared.plan.as_ref().zip(prepared.columns.as_deref()) else { return Ok(None) };
-        let Some(read) = planned.key_read() else { return Ok(None) };
+        let Some(statement) = planned.by_key.as_ref() else { return Ok(None) };
         if planned.planning != context.planning() || !ParameterValues::Bound(values).are_small() {
             return Ok(None);
         }
         context.signals.check()?;
-        read.rows(self.compiler.store().files(), &context.snapshot, values, columns).await
+        let rows = statement.rows(self.compiler.store().files(), &context.snapshot, values, columns).await;
+        rows.map_err(|error| located(error, &prepared.statement))
     }
 }
 

@@ -1,7 +1,5 @@
 //! Which queries are reads by key, by their plans.
 
-use std::sync::Arc;
-
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::utils::split_conjunction;
@@ -10,7 +8,6 @@ use datafusion::logical_expr::{Between, BinaryExpr, Expr, FetchType, LogicalPlan
 use crate::by_key::key_read::{Bound, KeyRead, Operand, Rows};
 use crate::provider::{EntityRows, EntityTable};
 use rowkey_postgres::types::PostgresType;
-use rowkey_storage::PropertyColumn;
 
 /// Places of the key columns in every table.
 const PARTITION: usize = 0;
@@ -59,9 +56,6 @@ pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]
     }
     let provider = source_as_provider(&scan.source).ok()?;
     let table = provider.downcast_ref::<EntityTable>()?;
-    if !table.reads_cleverly() || table.table().has_other() {
-        return None;
-    }
     // Aliases rename columns and keep their places.
     let schema = filter.input.schema();
     let places: Vec<usize> = projection.expr.iter().map(|expr| place(expr, schema)).collect::<Option<_>>()?;
@@ -84,16 +78,17 @@ pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]
             outer.expr.iter().map(inner).collect::<Option<_>>()?
         }
     };
-    let columns_max = COLUMNS_MAX.max(places.len() * COLUMNS_EACH_MAX);
-    if !is_point && table.columns().visible().len() > columns_max {
+    if !may_be_read(table, is_point, places.len()) {
         return None;
     }
     let columns = EntityRows::new(table.columns(), places)?;
-    let seen = Arc::downgrade(table.table());
-    let table = table.snapshot().without_content().table;
-    let is_read = |column: &PropertyColumn| columns.properties().any(|property| *property == *column.name);
-    let reads_all = table.columns.iter().all(is_read);
-    Some(KeyRead { table, seen, partition, rows, columns, reads_all, fetch })
+    Some(KeyRead::new(table, partition, rows, columns, fetch))
+}
+
+/// Whether so many columns of a table can be read by key, and are worth it.
+pub(super) fn may_be_read(table: &EntityTable, is_point: bool, columns: usize) -> bool {
+    let columns_max = COLUMNS_MAX.max(columns * COLUMNS_EACH_MAX);
+    table.reads_cleverly() && !table.table().has_other() && (is_point || table.columns().visible().len() <= columns_max)
 }
 
 /// The place in the table of the column that an output is; `None` if it is computed.
@@ -122,8 +117,8 @@ fn keeps_key_order(sort: &[SortExpr], schema: &DFSchema, places: &[usize]) -> Op
 
 /// The conditions of WHERE on the key columns.
 #[derive(Default)]
-struct Condition {
-    partition: Option<Operand>,
+pub(super) struct Condition {
+    pub partition: Option<Operand>,
     row: Option<Operand>,
     lower: Option<Bound>,
     upper: Option<Bound>,
@@ -132,7 +127,7 @@ struct Condition {
 impl Condition {
     /// Adds a conjunct; `None` if it is no comparison of a key column, or a second one for the same
     /// bound.
-    fn add(&mut self, part: &Expr, schema: &DFSchema, parameters: &[&'static PostgresType]) -> Option<()> {
+    pub(super) fn add(&mut self, part: &Expr, schema: &DFSchema, parameters: &[&'static PostgresType]) -> Option<()> {
         let key = |expr: &Expr| match expr {
             Expr::Column(column) => key_column(column, schema),
             _ => None,
@@ -162,6 +157,14 @@ impl Condition {
             _ => return None,
         }
         Some(())
+    }
+
+    /// The rows for which the conditions may hold.
+    pub(super) fn rows_at_least(&mut self) -> Rows {
+        match self.row.take() {
+            Some(row) => Rows::One(row),
+            None => Rows::Between { lower: self.lower.take(), upper: self.upper.take() },
+        }
     }
 
     fn rows(&mut self) -> Option<Rows> {

@@ -12,6 +12,7 @@ mod entities_from_json;
 mod exact_columns;
 mod import;
 mod import_tables;
+mod key_queries;
 mod key_reads;
 mod key_writes;
 mod maintenance;

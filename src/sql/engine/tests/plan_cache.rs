@@ -49,7 +49,7 @@ fn a_read_by_key_outlives_columns_that_it_does_not_name() {
     import(&engine, "Tab", r#"{"PartitionKey":"p","RowKey":"2","B":2}"#, 1 << 20).expect("imports");
     let (narrow, star) = (prepare(&mut session, narrow), prepare(&mut session, POINT));
     let runs = |prepared: &Prepared| {
-        let read = prepared.plan.as_ref().and_then(|plan| plan.key_read()).expect("a read by key");
+        let read = prepared.plan.as_ref().and_then(|plan| plan.by_key.as_ref()).expect("a read by key");
         let (store, columns) = (engine.store(), prepared.columns.as_ref().expect("columns"));
         block_on(read.rows(store.files(), &store.snapshot(), &[], columns)).expect("reads").is_some()
     };

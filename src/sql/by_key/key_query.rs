@@ -1,0 +1,65 @@
+//! Queries of few rows: a read by key, and what is computed from its rows.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::common::{DataFusionError, ScalarValue};
+
+use super::key_read::KeyRead;
+use super::pipeline::Pipeline;
+use crate::planner::Column;
+use rowkey_base::Result;
+use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::types::{PostgresType, SqlValue};
+use rowkey_storage::Snapshot;
+use rowkey_storage::run::RunFiles;
+
+/// A query of one table whose condition bounds the rows by their keys.
+#[derive(Debug)]
+pub(crate) struct KeyQuery {
+    /// Reads the columns that are computed with.
+    pub(super) read: KeyRead,
+    /// Those columns.
+    pub(super) schema: SchemaRef,
+    pub(super) pipeline: Pipeline,
+    /// Types of parameters as the expressions were planned with them.
+    pub(super) parameters: Vec<(&'static PostgresType, Option<DataType>)>,
+}
+
+impl KeyQuery {
+    /// The rows, under the names and with the types of `columns`. `None` if the statement has to be
+    /// run as a query.
+    pub(crate) async fn rows(
+        &self,
+        files: &RunFiles,
+        snapshot: &Snapshot,
+        values: &[SqlValue],
+        columns: &[Column],
+    ) -> Result<Option<RecordBatch>> {
+        let Some(scalars) = self.scalars(values)? else { return Ok(None) };
+        let Some(rows) = self.read.rows(files, snapshot, values, &self.schema).await? else { return Ok(None) };
+        let computed = self.pipeline.run(rows, &scalars).map_err(from_datafusion)?;
+        let fields = columns.iter().zip(computed.columns()).map(|(column, values)| {
+            Arc::new(column.field.as_ref().clone().with_data_type(values.data_type().clone()).with_nullable(true))
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let options = RecordBatchOptions::new().with_row_count(Some(computed.num_rows()));
+        let labelled = RecordBatch::try_new_with_options(schema, computed.columns().to_vec(), &options);
+        labelled.map(Some).map_err(|error| from_datafusion(DataFusionError::from(error)))
+    }
+
+    /// The values as expressions take them; `None` where one is of another type, as numerics are
+    /// that have more digits than others.
+    fn scalars(&self, values: &[SqlValue]) -> Result<Option<Vec<ScalarValue>>> {
+        let mut scalars = Vec::with_capacity(values.len());
+        for (value, (ty, data_type)) in values.iter().zip(&self.parameters) {
+            let scalar = ScalarValue::try_from_array(&value.to_array(ty)?, 0).map_err(from_datafusion)?;
+            if data_type.as_ref().is_some_and(|planned| scalar.data_type() != *planned) {
+                return Ok(None);
+            }
+            scalars.push(scalar);
+        }
+        Ok(Some(scalars))
+    }
+}

@@ -1,0 +1,283 @@
+//! Which queries are of few rows, and compute something from them, by their plans.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, DFSchemaRef};
+use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::expr::{AggregateFunction, Case, InList, ScalarFunction};
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, FetchType, LogicalPlan, Operator, SkipType, SortExpr, TableScan, Volatility,
+};
+
+use super::read::{Condition, may_be_read};
+use crate::by_key::key_query::KeyQuery;
+use crate::by_key::key_read::{KeyRead, Rows};
+use crate::by_key::pipeline::{Pipeline, Step, place_of};
+use crate::provider::{EntityRows, EntityTable};
+use rowkey_postgres::types::PostgresType;
+
+/// More expressions than these are compiled and computed apart from sockets.
+const EXPRESSIONS_MAX: usize = 100;
+/// Functions that cost little for each row, whatever it holds.
+const CHEAP_FUNCTIONS: [&str; 14] = [
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "abs",
+    "ceil",
+    "coalesce",
+    "float_key",
+    "floor",
+    "negative",
+    "nullif",
+    "one_nan",
+    "round",
+];
+const COALESCE: &str = "coalesce";
+/// Aggregates of which the same holds.
+const CHEAP_AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
+
+/// Recognises a query of one table without groups, joins, subqueries and windows, whose WHERE has
+/// one PartitionKey. `plan` is that of the SQL planner, and `analyze` gives what the analyzer makes
+/// of it.
+pub(super) fn recognize(
+    plan: &LogicalPlan,
+    analyze: &dyn Fn() -> Option<LogicalPlan>,
+    parameters: &[&'static PostgresType],
+    config: &Arc<ConfigOptions>,
+) -> Option<KeyQuery> {
+    let (_, scan) = nodes(plan)?;
+    let provider = source_as_provider(&scan.source).ok()?;
+    let table = provider.downcast_ref::<EntityTable>()?;
+    let (condition, input) = lowest_filter(plan)?;
+    let mut keys = Condition::default();
+    for part in split_conjunction(condition) {
+        // All of the condition is computed again; these say which rows it can hold for.
+        let _of_other_columns = keys.add(part, input, parameters);
+    }
+    let (rows, partition) = (keys.rows_at_least(), keys.partition.take()?);
+    let analyzed = analyze()?;
+    let (nodes, _) = nodes(&analyzed)?;
+    let mut used = Used::default();
+    let mut steps = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let (step, input) = step(node)?;
+        used.add(&step, input)?;
+        steps.push((step, Arc::clone(input)));
+    }
+    let is_point = matches!(rows, Rows::One(_));
+    if used.expressions > EXPRESSIONS_MAX || !may_be_read(table, is_point, used.columns.len()) {
+        return None;
+    }
+    for (_, schema) in steps.iter_mut().take(used.last_of_table? + 1) {
+        *schema = narrowed(schema, &used.columns)?;
+    }
+    let schema = Arc::clone(steps.first()?.1.inner());
+    let found = |place: usize| used.parameters.get(place).cloned().flatten();
+    let parameters = parameters.iter().enumerate().map(|(place, ty)| (*ty, found(place))).collect();
+    let columns = EntityRows::new(table.columns(), used.columns)?;
+    let read = KeyRead::new(table, partition, rows, columns, None);
+    Some(KeyQuery { read, schema, pipeline: Pipeline { steps, config: Arc::clone(config) }, parameters })
+}
+
+/// The nodes above the scan of a table, from the lowest to the root, and the scan. `None`: there
+/// are nodes of other kinds.
+fn nodes(plan: &LogicalPlan) -> Option<(Vec<&LogicalPlan>, &TableScan)> {
+    let (mut steps, mut node) = (Vec::new(), plan);
+    loop {
+        let input = match node {
+            LogicalPlan::Projection(projection) => &projection.input,
+            LogicalPlan::Filter(filter) => &filter.input,
+            LogicalPlan::Sort(sort) => &sort.input,
+            LogicalPlan::Limit(limit) => &limit.input,
+            LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => &aggregate.input,
+            LogicalPlan::SubqueryAlias(alias) => {
+                node = &alias.input;
+                continue;
+            }
+            LogicalPlan::TableScan(scan) => {
+                let is_whole = scan.projection.is_none() && scan.filters.is_empty() && scan.fetch.is_none();
+                steps.reverse();
+                return is_whole.then_some((steps, scan));
+            }
+            _ => return None,
+        };
+        steps.push(node);
+        node = input;
+    }
+}
+
+/// The condition on the rows of the table, and their columns.
+fn lowest_filter(plan: &LogicalPlan) -> Option<(&Expr, &DFSchema)> {
+    let (steps, _) = nodes(plan)?;
+    match steps.first()? {
+        LogicalPlan::Filter(filter) => Some((&filter.predicate, filter.input.schema())),
+        _ => None,
+    }
+}
+
+fn step(node: &LogicalPlan) -> Option<(Step, &DFSchemaRef)> {
+    let all = |exprs: &[Expr]| exprs.iter().map(|expr| computable(expr.clone())).collect::<Option<Vec<_>>>();
+    Some(match node {
+        LogicalPlan::Projection(projection) => (Step::Project(all(&projection.expr)?), projection.input.schema()),
+        LogicalPlan::Filter(filter) => (Step::Filter(computable(filter.predicate.clone())?), filter.input.schema()),
+        LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
+            let key = |key: &SortExpr| Some(SortExpr { expr: computable(key.expr.clone())?, ..key.clone() });
+            (Step::Sort(sort.expr.iter().map(key).collect::<Option<_>>()?), sort.input.schema())
+        }
+        LogicalPlan::Aggregate(aggregate) => (Step::Aggregate(all(&aggregate.aggr_expr)?), aggregate.input.schema()),
+        LogicalPlan::Limit(limit) => {
+            let (Ok(SkipType::Literal(skip)), Ok(FetchType::Literal(fetch))) =
+                (limit.get_skip_type(), limit.get_fetch_type())
+            else {
+                return None;
+            };
+            // Of no rows nothing is computed, and nothing fails.
+            (fetch != Some(0)).then_some((Step::Limit { skip, fetch }, limit.input.schema()))?
+        }
+        _ => return None,
+    })
+}
+
+/// An expression that needs no rule of the optimizer: DataFusion computes `coalesce` as CASE.
+fn computable(expr: Expr) -> Option<Expr> {
+    let as_case = |expr: Expr| match expr {
+        Expr::ScalarFunction(mut call) if call.func.name() == COALESCE => {
+            let last = call.args.pop().map(Box::new);
+            let branches = call.args.into_iter().map(|arg| (Box::new(arg.clone().is_not_null()), Box::new(arg)));
+            Ok(Transformed::yes(Expr::Case(Case::new(None, branches.collect(), last))))
+        }
+        expr => Ok(Transformed::no(expr)),
+    };
+    let name = expr.name_for_alias().ok()?;
+    let computed = expr.transform_up(as_case).ok()?;
+    if computed.transformed { computed.data.alias_if_changed(name).ok() } else { Some(computed.data) }
+}
+
+/// What the steps of a query need.
+#[derive(Default)]
+struct Used {
+    steps: usize,
+    /// The step that makes other columns of those of the table.
+    last_of_table: Option<usize>,
+    /// Places of columns of the table.
+    columns: BTreeSet<usize>,
+    /// By place, the types that parameters were planned with.
+    parameters: Vec<Option<DataType>>,
+    expressions: usize,
+}
+
+impl Used {
+    /// Adds a step; `None` if it may cost much, or depends on more than rows and parameters.
+    fn add(&mut self, step: &Step, input: &DFSchema) -> Option<()> {
+        let exprs: Vec<&Expr> = match step {
+            Step::Filter(predicate) => vec![predicate],
+            Step::Project(exprs) | Step::Aggregate(exprs) => exprs.iter().collect(),
+            Step::Sort(keys) => keys.iter().map(|key| &key.expr).collect(),
+            Step::Limit { .. } => Vec::new(),
+        };
+        for expr in exprs {
+            let mut allowed = true;
+            let walked = expr.apply(|expr| {
+                allowed = self.add_expr(expr, input).is_some();
+                Ok(if allowed { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
+            });
+            (walked.is_ok() && allowed).then_some(())?;
+        }
+        if self.last_of_table.is_none() && matches!(step, Step::Project(_) | Step::Aggregate(_)) {
+            self.last_of_table = Some(self.steps);
+        }
+        self.steps += 1;
+        Some(())
+    }
+
+    fn add_expr(&mut self, expr: &Expr, input: &DFSchema) -> Option<()> {
+        self.expressions += 1;
+        let allowed = match expr {
+            Expr::Column(column) => {
+                let place = input.index_of_column(column).ok()?;
+                if self.last_of_table.is_none() {
+                    self.columns.insert(place);
+                }
+                true
+            }
+            Expr::Placeholder(placeholder) => {
+                let (place, field) = (place_of(&placeholder.id)?, placeholder.field.as_ref()?);
+                if self.parameters.len() <= place {
+                    self.parameters.resize(place + 1, None);
+                }
+                let known = self.parameters.get_mut(place)?;
+                known.get_or_insert_with(|| field.data_type().clone()) == field.data_type()
+            }
+            Expr::BinaryExpr(BinaryExpr { op, .. }) => is_cheap(*op),
+            Expr::ScalarFunction(ScalarFunction { func, .. }) => {
+                func.signature().volatility == Volatility::Immutable && CHEAP_FUNCTIONS.contains(&func.name())
+            }
+            Expr::AggregateFunction(AggregateFunction { func, params }) => {
+                CHEAP_AGGREGATES.contains(&func.name())
+                    && !params.distinct
+                    && params.order_by.is_empty()
+                    && params.null_treatment.is_none()
+            }
+            Expr::InList(InList { list, .. }) => list.iter().all(|item| matches!(item, Expr::Literal(..))),
+            Expr::Literal(..)
+            | Expr::Alias(_)
+            | Expr::Not(_)
+            | Expr::IsNull(_)
+            | Expr::IsNotNull(_)
+            | Expr::IsTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsNotUnknown(_)
+            | Expr::Negative(_)
+            | Expr::Between(_)
+            | Expr::Case(_)
+            | Expr::Cast(_) => true,
+            _ => false,
+        };
+        allowed.then_some(())
+    }
+}
+
+fn is_cheap(op: Operator) -> bool {
+    use Operator::{
+        And, Divide, Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, Minus, Modulo, Multiply, NotEq, Or,
+        Plus,
+    };
+    matches!(
+        op,
+        And | Divide
+            | Eq
+            | Gt
+            | GtEq
+            | IsDistinctFrom
+            | IsNotDistinctFrom
+            | Lt
+            | LtEq
+            | Minus
+            | Modulo
+            | Multiply
+            | NotEq
+            | Or
+            | Plus
+    )
+}
+
+/// The same columns without those that are not read.
+fn narrowed(schema: &DFSchema, places: &BTreeSet<usize>) -> Option<DFSchemaRef> {
+    let fields = places.iter().map(|place| {
+        let (qualifier, field) = schema.qualified_field(*place);
+        (qualifier.cloned(), Arc::clone(field))
+    });
+    let schema = DFSchema::new_with_metadata(fields.collect(), schema.metadata().clone());
+    schema.ok().map(Arc::new)
+}
