@@ -64,7 +64,9 @@
 //!    `StatementPlanner::query` finds what its names mean as PostgreSQL does (`names::resolve`),
 //!    rewrites what DataFusion has no plan for (`desugar::rewrite_syntax`) and types its parameters
 //!    (`parameters::plan`). What was planned before on the same catalog comes from the `PlanCache`.
-//!    `by_key::recognize` decides whether it is a statement by key, which needs no physical plan.
+//!    `by_key::recognize` decides whether it is a statement by key, which needs no physical plan:
+//!    a read (`KeyRead`), a write (`KeyWrite`), or a query of few rows of one partition, whose
+//!    filter, outputs and aggregates are computed from what is read (`KeyQuery`).
 //! 4. `Executor::physical` puts values in the place of parameters, and DataFusion plans with the
 //!    rules that `rowkey_postgres::install` gave it: literals, operators and casts have
 //!    PostgreSQL's types. `AggregateFromSnapshot` answers counts and key bounds of whole tables

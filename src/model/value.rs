@@ -96,6 +96,12 @@ impl EdmType {
     pub fn is_numeric(self) -> bool {
         matches!(self, EdmType::Int32 | EdmType::Int64 | EdmType::Double)
     }
+
+    /// Whether values of this type are shown in a column of another one, or of the same.
+    pub fn widens_to(self, to: EdmType) -> bool {
+        let width = |edm| [EdmType::Int32, EdmType::Int64, EdmType::Double].iter().position(|narrow| *narrow == edm);
+        self == to || width(self).zip(width(to)).is_some_and(|(from, to)| from < to)
+    }
 }
 
 impl fmt::Display for EdmType {
@@ -140,8 +146,8 @@ impl Value {
                 .map(Value::Binary)
                 .map_err(|error| unreadable(&format!("a Binary is written in standard base64 with padding ({error})"))),
             EdmType::Boolean => match text {
-                "true" => Ok(Value::Boolean(true)),
-                "false" => Ok(Value::Boolean(false)),
+                truth if truth.eq_ignore_ascii_case("true") => Ok(Value::Boolean(true)),
+                truth if truth.eq_ignore_ascii_case("false") => Ok(Value::Boolean(false)),
                 _ => Err(unreadable("a Boolean is written as true or false")),
             },
             EdmType::DateTime => DateTime::parse(text).map(Value::DateTime),

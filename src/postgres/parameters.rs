@@ -17,7 +17,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, LogicalPlanBuilder
 use datafusion::physical_plan::collect;
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
-    self, ArrayElemTypeDef, DataType, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visitor,
+    self, ArrayElemTypeDef, DataType, ExactNumberInfo, Ident, LimitClause, ObjectName, TimezoneInfo, Value, Visitor,
 };
 
 use inference::{infer_more, is_comparison, moves_moments, parameter_fields};
@@ -225,6 +225,23 @@ pub fn data_type(ty: &PostgresType) -> DataType {
         "timestamptz" => DataType::Timestamp(None, TimezoneInfo::WithTimeZone),
         name => DataType::Custom(ObjectName::from(vec![Ident::new(name)]), Vec::new()),
     }
+}
+
+/// The type that a cast names, if it has no length and its values are held in one way.
+pub fn type_of_cast(data_type: &DataType) -> Option<&'static PostgresType> {
+    type_by_name(match data_type {
+        DataType::Bool | DataType::Boolean => "bool",
+        DataType::SmallInt(None) | DataType::Int2(None) => "int2",
+        DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => "int4",
+        DataType::BigInt(None) | DataType::Int8(None) => "int8",
+        DataType::DoublePrecision | DataType::Float8 | DataType::Float(ExactNumberInfo::None) => "float8",
+        DataType::Text => "text",
+        DataType::Varchar(None) | DataType::CharacterVarying(None) => "varchar",
+        DataType::Bytea => "bytea",
+        DataType::Uuid => "uuid",
+        DataType::Timestamp(None, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone) => "timestamptz",
+        _ => return None,
+    })
 }
 
 fn type_by_oid_of_element(ty: &PostgresType) -> Option<&'static PostgresType> {

@@ -83,6 +83,17 @@ fn what_multiplies_is_bounded_before_it_is_made() {
             "f",
         ),
         ("select count(*) from people where repeat(last, 50) like '%a%m%e%1%' || last || rowkey", "0"),
+        // What is replaced is counted in full, though there is room for the next value.
+        (
+            "select max(length(replace(repeat('x', 4000) || rowkey, 'x', repeat('y', 900)))) from people \
+             where rowkey < '000300'",
+            "3600006",
+        ),
+        (
+            "select max(length(regexp_replace(repeat('x', 4000) || rowkey, 'x', repeat('y', 900), 'g'))) from people \
+             where rowkey < '000300'",
+            "3600006",
+        ),
         (
             "select count(*) from (select count(*) from people \
              group by cube(age, last, rowkey, age + 1, age + 2, age + 3)) t where count = 20000",

@@ -19,12 +19,15 @@ pub(super) fn with_default(function: &Function) -> Option<Expr> {
         return None;
     };
     // Of no offset there is no value, and no default either.
-    if is_null(offset) || is_null(default) {
+    if is_null(offset) {
         return None;
     }
     let mut value = function.clone();
     if let FunctionArguments::List(list) = &mut value.args {
         list.args.truncate(2);
+    }
+    if is_null(default) {
+        return Some(Expr::Function(value));
     }
     let mut exists = value.clone();
     if let FunctionArguments::List(list) = &mut exists.args

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use datafusion::common::{Result, not_impl_err};
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, SetOperator, SetQuantifier,
-    Statement, TableFactor, Value, VisitorMut,
+    AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, ExactNumberInfo, Expr, Function, FunctionArg,
+    FunctionArgExpr, FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, SetOperator,
+    SetQuantifier, Statement, TableFactor, Value, ValueWithSpan, VisitorMut,
 };
 
 use super::array_subquery::array_of_query;
@@ -96,6 +96,28 @@ fn cast_twice(expr: &mut Expr) {
             *expr = Expr::Cast { kind, expr: once, data_type, array, format: None };
         }
         _ => {}
+    }
+}
+
+/// Branches in quotes beside one that is a number are numbers: what is computed with a CASE is
+/// planned before its type is settled.
+fn numbers_in_quotes(branches: Vec<&mut Expr>) {
+    let number = |branch: &&mut Expr| match branch {
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => Some(digits.contains(['.', 'e', 'E'])),
+        _ => None,
+    };
+    let numbers: Vec<bool> = branches.iter().filter_map(number).collect();
+    if numbers.is_empty() {
+        return;
+    }
+    let data_type = match numbers.contains(&true) {
+        true => DataType::Numeric(ExactNumberInfo::None),
+        false => DataType::Integer(None),
+    };
+    for branch in branches {
+        if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = branch {
+            *branch = plain_cast(std::mem::replace(branch, null()), data_type.clone());
+        }
     }
 }
 
@@ -257,6 +279,10 @@ impl VisitorMut for Rewriter {
             }
             Expr::CompoundFieldAccess { root, access_chain } if !matches!(root.as_ref(), Expr::Identifier(_)) => {
                 name_fields(access_chain);
+            }
+            Expr::Case { conditions, else_result, .. } => {
+                let results = conditions.iter_mut().map(|branch| &mut branch.result);
+                numbers_in_quotes(results.chain(else_result.as_deref_mut()).collect());
             }
             Expr::Function(function) => rewrite_function(taken(function), expr),
             Expr::Identifier(name) if name.quote_style.is_none() && is_value_function(&name.value) => {

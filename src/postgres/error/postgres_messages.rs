@@ -114,8 +114,32 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
             r"Cannot (?:infer common|coerce).* (?:operation|expression) (.+) (=|<>|!=|<|<=|>|>=|\+|-|\*|/|%|\|\||AND|OR|~|~\*|!~|!~\*|&|\||#|<<|>>|IS DISTINCT FROM|IS NOT DISTINCT FROM) (\S+)",
             |found| no_operator(&found[1], &found[2], &found[3]),
         ),
-        wording(r"There isn't a common type to coerce (\S+) and (\S+) in (I?LIKE) expression", |found| {
+        wording(r"Cannot infer common argument type for regex operation (.+?) (!?~~?\*?) (.+)$", |found| {
+            no_operator(&found[1], &found[2], &found[3])
+        }),
+        wording(r"Cannot get result type for temporal operation (.+?) (\+|-|\*|/|%) (.+?)(?:: |$)", |found| {
+            no_operator(&found[1], &found[2], &found[3])
+        }),
+        wording(r"There isn't a common type to coerce (.+?) and (.+?) in (I?LIKE) expression", |found| {
             no_operator(&found[1], if &found[3] == "LIKE" { "~~" } else { "~~*" }, &found[2])
+        }),
+        wording(r"Inconsistent data type across values list .*Was (.+) but found (.+)$", |found| {
+            let message =
+                format!("VALUES types {} and {} cannot be matched", type_name(&found[1]), type_name(&found[2]));
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
+        }),
+        wording(r"(?:Cannot automatically convert|Casting from) (.+?) to (.+?)(?: not supported|$)", |found| {
+            let message = format!("cannot cast type {} to {}", type_name(&found[1]), type_name(&found[2]));
+            Error::new(SqlState::CANNOT_COERCE, message)
+        }),
+        wording(r"Can't cast value \S+ to type (\S+)", |found| {
+            Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("{} out of range", type_name(&found[1])))
+        }),
+        wording(r"^.*Expected an integer value", |_| {
+            Error::new(SqlState::DATATYPE_MISMATCH, "an offset of rows must be an integer")
+        }),
+        wording(r"Unsupported SQL unary operator", |_| {
+            with_usual_hint(Error::new(SqlState::UNDEFINED_FUNCTION, "operator does not exist: value !"))
         }),
         wording(r"Cannot cast string '((?s).*)' to value of (\S+) type", |found| {
             let message = format!("invalid input syntax for type {}: \"{}\"", type_name(&found[2]), &found[1]);
@@ -199,6 +223,7 @@ fn type_name(arrow: &str) -> String {
         "Time32" | "Time64" => "time without time zone",
         "Interval" => "interval",
         "Null" => "unknown",
+        "Struct" => "record",
         "Timestamp" if ["Some", "UTC", "+00:00", "\""].iter().any(|zone| arrow.contains(zone)) => {
             "timestamp with time zone"
         }

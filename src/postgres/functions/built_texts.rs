@@ -33,9 +33,21 @@ impl Texts {
         self.reserved.value(bytes)
     }
 
-    /// Whether there is room for so many bytes more.
-    pub(super) fn has(&self, bytes: usize) -> bool {
-        self.reserved.has(bytes)
+    /// Appends a text that has `most` bytes at most. It is counted before it is made where there may
+    /// be no room for it; elsewhere it has the bytes that it was made with.
+    pub(super) fn append_counted(
+        &mut self,
+        most: usize,
+        count: impl FnOnce() -> Result<usize>,
+        make: impl FnOnce() -> Result<String>,
+    ) -> Result<()> {
+        if !self.reserved.has(most) {
+            self.reserve(count()?)?;
+            return self.append(make()?);
+        }
+        let text = make()?;
+        self.reserve(text.len())?;
+        self.append(text)
     }
 
     pub(super) fn append(&mut self, text: String) -> Result<()> {

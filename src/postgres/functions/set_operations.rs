@@ -7,8 +7,10 @@ use datafusion::common::{Column, DFSchema, NullEquality, Result};
 use datafusion::logical_expr::{Distinct, Expr, Join, JoinType, LogicalPlan, Projection, Union};
 
 use super::common_type::{are_untyped, common_type, unmatched};
+use super::error::{SqlState, fail};
 use super::kind::unknown_text;
 use super::resolution::Resolver;
+use super::type_names::{TYPE_LENGTH, is_character};
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
@@ -18,6 +20,7 @@ pub(super) fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
     if union.inputs.iter().any(|input| input.schema().fields().len() != width) {
         return Ok(LogicalPlan::Union(union));
     }
+    refuse_mixed_characters(&union, width)?;
     let wanted = common_types("UNION", &union.inputs.iter().map(Arc::as_ref).collect::<Vec<_>>())?;
     let inputs = union
         .inputs
@@ -45,6 +48,23 @@ pub(super) fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
         .collect();
     let schema = DFSchema::new_with_metadata(fields, schema.metadata().clone())?;
     Ok(LogicalPlan::Union(Union { inputs: retyped.inputs, schema: Arc::new(schema) }))
+}
+
+/// Beside other texts `character` has no blanks, and beside other lengths those of each value: a
+/// column has one type.
+fn refuse_mixed_characters(union: &Union, width: usize) -> Result<()> {
+    for place in 0..width {
+        let fields = union.inputs.iter().map(|input| input.schema().field(place));
+        let lengths = fields.filter(|field| !field.data_type().is_null());
+        let mut lengths = lengths.map(|field| is_character(field).then(|| field.metadata().get(TYPE_LENGTH)));
+        let Some(first) = lengths.next() else { continue };
+        if lengths.any(|length| length != first) {
+            let message =
+                "UNION of character(n) and another type, or another length, is not supported: cast it to text";
+            return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
+        }
+    }
+    Ok(())
 }
 
 /// The type of each column of a set operation over inputs of as many columns.

@@ -134,13 +134,8 @@ fn run_replace(call: &Call) -> Result<ArrayRef> {
             continue;
         }
         let most = (text.len() / sought.len()).saturating_mul(replacement.len()).saturating_add(text.len());
-        // Counted only where there may be too many.
-        let bytes = match replaced.has(most) {
-            true => text.len(),
-            false => text.matches(sought).count().saturating_mul(replacement.len()).saturating_add(text.len()),
-        };
-        replaced.reserve(bytes)?;
-        replaced.append(text.replace(sought, replacement))?;
+        let count = || text.matches(sought).count().saturating_mul(replacement.len()).saturating_add(text.len());
+        replaced.append_counted(most, || Ok(count()), || Ok(text.replace(sought, replacement)))?;
     }
     Ok(replaced.finish())
 }
@@ -170,13 +165,8 @@ fn run_translate(call: &Call) -> Result<ArrayRef> {
         }
         let character = |from: char| places.get(&from).copied().unwrap_or(Some(from));
         let made = || text.chars().filter_map(character);
-        // Counted only where there may be too many.
-        let bytes = match translated.has(text.len().saturating_mul(char::MAX.len_utf8())) {
-            true => text.len(),
-            false => made().map(char::len_utf8).sum(),
-        };
-        translated.reserve(bytes)?;
-        translated.append(made().collect())?;
+        let most = text.len().saturating_mul(char::MAX.len_utf8());
+        translated.append_counted(most, || Ok(made().map(char::len_utf8).sum()), || Ok(made().collect()))?;
     }
     Ok(translated.finish())
 }

@@ -8,7 +8,9 @@
 //!
 //! Keys that are no columns are also computed below several windows of one order, before common
 //! expressions are eliminated: that replaces a key in one window and leaves it in the next, whose
-//! argument holds a condition, and then they have two orders.
+//! argument holds a condition, and then they have two orders. So are the terms of grouping sets
+//! where aggregates have expressions in common: the rule takes the column of a cast, `v.n`, for the
+//! one that is cast.
 
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr::{AggregateFunction, Sort, WindowFunction, WindowFunctionParams};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, Window};
+use datafusion::logical_expr::{Aggregate, BinaryExpr, Expr, GroupingSet, LogicalPlan, Operator, Projection, Window};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
@@ -26,6 +28,7 @@ use crate::rules::Rules;
 /// Behind the rules that would put the keys back.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     rules.optimizer.before("common_sub_expression_eliminate", Arc::new(ShareWindowKeys))?;
+    rules.optimizer.before("common_sub_expression_eliminate", Arc::new(ShareGroupingTerms))?;
     rules.optimizer.last(Arc::new(ComputeKeysBelow));
     Ok(())
 }
@@ -49,6 +52,47 @@ impl OptimizerRule for ShareWindowKeys {
             }
             plan => Ok(Transformed::no(plan)),
         }
+    }
+}
+
+#[derive(Debug)]
+struct ShareGroupingTerms;
+
+impl OptimizerRule for ShareGroupingTerms {
+    fn name(&self) -> &str {
+        "share_grouping_terms"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Aggregate(mut aggregate) = plan else { return Ok(Transformed::no(plan)) };
+        let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_mut_slice() else {
+            return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
+        };
+        let mut keys = Keys { computed: Vec::new(), config };
+        let lists: Vec<&mut Vec<Expr>> = match sets {
+            GroupingSet::Rollup(terms) | GroupingSet::Cube(terms) => vec![terms],
+            GroupingSet::GroupingSets(sets) => sets.iter_mut().collect(),
+        };
+        let terms = lists.into_iter().flatten();
+        terms.filter(|term| is_computed(term) || is_misread(term)).for_each(|term| keys.once(term));
+        if keys.computed.is_empty() {
+            return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
+        }
+        let before = Arc::clone(&aggregate.schema);
+        let input = keys.below(aggregate.input)?;
+        let grouped =
+            LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(input), aggregate.group_expr, aggregate.aggr_expr)?);
+        // Under the names that they had.
+        let named = before
+            .iter()
+            .zip(grouped.schema().columns())
+            .map(|((relation, field), column)| Expr::Column(column).alias_qualified(relation.cloned(), field.name()));
+        let named = named.collect();
+        Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(named, Arc::new(grouped))?)))
     }
 }
 
@@ -159,19 +203,24 @@ impl Keys<'_> {
         let keys = params.partition_by.iter_mut().chain(params.order_by.iter_mut().map(|sort| &mut sort.expr));
         let mut changed = false;
         for key in keys.filter(|key| is_computed(key)) {
-            let name = self.computed.iter().find_map(|computed| match computed {
-                Expr::Alias(alias) if *alias.expr == *key => Some(&alias.name),
-                _ => None,
-            });
-            changed |= match name {
-                Some(name) => {
-                    *key = Expr::Column(Column::new_unqualified(name));
-                    true
-                }
-                None => self.computed(key),
-            };
+            self.once(key);
+            changed = true;
         }
         Ok(Transformed::new_transformed(Expr::WindowFunction(window), changed))
+    }
+
+    /// A column in the place of an expression, the same for equal ones.
+    fn once(&mut self, expr: &mut Expr) {
+        let name = self.computed.iter().find_map(|computed| match computed {
+            Expr::Alias(alias) if *alias.expr == *expr => Some(&alias.name),
+            _ => None,
+        });
+        match name {
+            Some(name) => *expr = Expr::Column(Column::new_unqualified(name)),
+            None => {
+                self.computed(expr);
+            }
+        }
     }
 
     fn sorts(&mut self, sorts: &mut [Sort]) -> bool {
@@ -220,6 +269,12 @@ fn enlarges(expr: &Expr) -> bool {
 /// Whether a key is made of columns, and is none.
 fn is_computed(key: &Expr) -> bool {
     !matches!(key, Expr::Column(_)) && key.any_column_refs()
+}
+
+/// Whether a column is taken for one of a relation, by its name: those of casts are called as what
+/// is cast.
+fn is_misread(term: &Expr) -> bool {
+    matches!(term, Expr::Column(Column { relation: None, name, .. }) if name.contains('.'))
 }
 
 fn has_computed_keys(window: &Window) -> Result<bool> {

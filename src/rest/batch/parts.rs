@@ -36,6 +36,13 @@ pub(super) fn split<'b>(body: &'b str, boundary: &str) -> Vec<&'b str> {
     parts
 }
 
+/// Whether the line that ends the last part is there: a change set without it may have been cut.
+pub(super) fn is_closed(body: &str, boundary: &str) -> bool {
+    let ends =
+        |line: &str| line.trim_end().strip_prefix("--").and_then(|rest| rest.strip_prefix(boundary)) == Some("--");
+    body.lines().any(ends)
+}
+
 /// The headers at the beginning of a text, and what is behind the blank lines after them.
 pub(super) fn headers(text: &str) -> (Headers, &str) {
     let mut headers = Headers::default();

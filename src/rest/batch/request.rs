@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::parts::{boundary, headers, split};
+use super::parts::{boundary, headers, is_closed, split};
 use crate::address::{Address, QueryOptions};
 use crate::errors::Failure;
 use crate::request::{Headers, OperationRequest, is_read, tunnelled};
@@ -31,6 +31,9 @@ pub(super) fn read<'b>(content_type: &str, body: &'b [u8]) -> Result<Batch<'b>, 
     let (part_headers, content) = headers(part.trim_start());
     let kind = part_headers.get("content-type").unwrap_or_default();
     if let Some(inner) = boundary(kind) {
+        if !is_closed(content, inner) {
+            return Err(Failure::not_valid());
+        }
         let operations: Vec<Part<'_>> = split(content, inner)
             .into_iter()
             // The headers of each say that it is a request; a Content-ID among them is not echoed.

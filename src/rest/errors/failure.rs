@@ -142,6 +142,22 @@ impl Failure {
         )
     }
 
+    pub(crate) fn invalid_md5() -> Self {
+        Self::new(
+            400,
+            "InvalidMd5",
+            "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64-encoded.",
+        )
+    }
+
+    pub(crate) fn md5_mismatch() -> Self {
+        Self::new(
+            400,
+            "Md5Mismatch",
+            "The MD5 value specified in the request did not match with the MD5 value calculated by the server.",
+        )
+    }
+
     pub(crate) fn timed_out(status: u16) -> Self {
         Self::new(status, "OperationTimedOut", "The operation could not be completed within the permitted time.")
     }

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
+use md5::{Digest, Md5};
 
 use crate::errors::Failure;
 
@@ -17,7 +20,22 @@ const BODY_DURATION_MAX: Duration = Duration::from_secs(30);
 const DISCARDED_DURATION_MAX: Duration = Duration::from_secs(5);
 
 pub(super) async fn read(body: Body) -> Result<Bytes, Failure> {
+    // What says that it is so long is not waited for.
+    if body.size_hint().lower() > DISCARDED_BYTES_MAX as u64 {
+        return Err(Failure::body_too_large());
+    }
     read_within(BODY_DURATION_MAX, body).await
+}
+
+/// Compares a body with its Content-MD5 (specification, section 6.3).
+pub(super) fn verify(body: &[u8], content_md5: Option<&str>) -> Result<(), Failure> {
+    let Some(expected) = content_md5 else { return Ok(()) };
+    let expected = STANDARD.decode(expected.trim()).ok().filter(|digest| digest.len() == Md5::output_size());
+    match expected {
+        None => Err(Failure::invalid_md5()),
+        Some(expected) if *expected != Md5::digest(body)[..] => Err(Failure::md5_mismatch()),
+        Some(_) => Ok(()),
+    }
 }
 
 /// Reads a body and keeps nothing of it.
@@ -65,6 +83,17 @@ async fn read_all(body: Body) -> Result<Bytes, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_body_is_what_its_digest_says() {
+        let code = |content_md5| verify(b"text", content_md5).err().map(|failure| (failure.status(), failure.code()));
+        assert_eq!(code(None), None);
+        assert_eq!(code(Some("HLJR7A1WjeapKbUgxK7Y0Q==")), None);
+        assert_eq!(code(Some("HLJHVKadkGJhl3nYSiYb3Q==")), Some((400, "Md5Mismatch")));
+        for malformed in ["", "text", "dGV4dA=="] {
+            assert_eq!(code(Some(malformed)), Some((400, "InvalidMd5")), "{malformed}");
+        }
+    }
 
     #[tokio::test]
     async fn bodies_are_bounded() {

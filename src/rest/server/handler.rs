@@ -156,6 +156,7 @@ impl Exchange<'_> {
             }
         };
         request.body = body::read(body).await?;
+        body::verify(&request.body, request.headers.get("content-md5"))?;
         let call = Call {
             service: owner.for_principal(authority.principal(owner.account().as_str())),
             account_url: self.account_url(address),

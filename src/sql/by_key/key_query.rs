@@ -1,4 +1,4 @@
-//! Queries of few rows: a read by key, and what is computed from its rows.
+//! Queries of few rows: a read by key, or one row without a table, and what is computed from it.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use rowkey_postgres::types::{PostgresType, SqlValue};
 use rowkey_storage::Snapshot;
 use rowkey_storage::run::RunFiles;
 
-/// A query of one table whose condition bounds the rows by their keys.
+/// A query of one table whose condition bounds the rows by their keys, or of none.
 #[derive(Debug)]
 pub(crate) struct KeyQuery {
-    /// Reads the columns that are computed with.
-    pub(super) read: KeyRead,
+    /// Reads the columns that are computed with; without it there is one row.
+    pub(super) read: Option<KeyRead>,
     /// Those columns.
     pub(super) schema: SchemaRef,
     pub(super) pipeline: Pipeline,
@@ -38,7 +38,17 @@ impl KeyQuery {
         columns: &[Column],
     ) -> Result<Option<RecordBatch>> {
         let Some(scalars) = self.scalars(values)? else { return Ok(None) };
-        let Some(rows) = self.read.rows(files, snapshot, values, &self.schema).await? else { return Ok(None) };
+        let rows = match &self.read {
+            Some(read) => match read.rows(files, snapshot, values, &self.schema).await? {
+                Some(rows) => rows,
+                None => return Ok(None),
+            },
+            None => {
+                let one = RecordBatchOptions::new().with_row_count(Some(1));
+                let row = RecordBatch::try_new_with_options(Arc::clone(&self.schema), Vec::new(), &one);
+                row.map_err(|error| from_datafusion(DataFusionError::from(error)))?
+            }
+        };
         let computed = self.pipeline.run(rows, &scalars).map_err(from_datafusion)?;
         let fields = columns.iter().zip(computed.columns()).map(|(column, values)| {
             Arc::new(column.field.as_ref().clone().with_data_type(values.data_type().clone()).with_nullable(true))

@@ -207,6 +207,9 @@ impl KeyWrite {
         match expr {
             ConstantExpr::Literal(value) => Some(value.clone()),
             ConstantExpr::Parameter(place) => values.get(*place, &self.types, column, self.settings.style()),
+            ConstantExpr::CastParameter(place, to) => {
+                values.get_cast(*place, to, &self.types, column, self.settings.style())
+            }
             ConstantExpr::Excluded(place) => match &self.action {
                 // Of the same column, so that it is read the same.
                 KeyAction::Insert { rows, .. } => self.value(rows.first()?.get(*place)?, column, values),

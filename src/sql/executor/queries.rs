@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use datafusion::common::plan_err;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan, Projection};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast;
 
@@ -15,7 +15,7 @@ use super::pending_rows::begun;
 use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
 use crate::explain;
-use crate::planner::{cancellable_rows, physical_plan};
+use crate::planner::{Column, cancellable_rows, physical_plan};
 use crate::provider::with_tables;
 use crate::writes::{ParameterValues, SharedWriteSet};
 use rowkey_base::{Error, Result, SqlState};
@@ -45,11 +45,13 @@ impl Executor {
                     None => planner.query(&prepared.statement, *query, &declared).await?,
                 };
                 let explains = !prepared.statement.is_query();
-                let changed = |before| !same_columns(before, &planned.columns);
-                if !explains && prepared.columns.as_deref().is_some_and(changed) {
-                    return Err(Error::new(SqlState::CACHED_PLAN_CHANGED, "cached plan must not change result type"));
+                match prepared.columns.as_deref().filter(|before| !explains && !same_columns(before, &planned.columns))
+                {
+                    None => planned.plan,
+                    Some(before) => with_columns(planned.plan, before, &planned.columns).ok_or_else(|| {
+                        Error::new(SqlState::CACHED_PLAN_CHANGED, "cached plan must not change result type")
+                    })?,
                 }
-                planned.plan
             }
         };
         let locked = prepared.row_locks().map(|locks| row_locks::table_of(&plan, locks)).transpose()?;
@@ -171,6 +173,29 @@ impl Logical {
             None => Logical::Unplanned(Box::new(query.clone())),
         }
     }
+}
+
+/// A plan with the columns that it had before, where others have come between them: of `*`, since
+/// an entity may bring new properties at any time. `None`: they are gone or of other types, or its
+/// rows depend on all columns.
+fn with_columns(plan: LogicalPlan, before: &[Column], now: &[Column]) -> Option<LogicalPlan> {
+    let mut node = &plan;
+    loop {
+        node = match node {
+            LogicalPlan::Limit(limit) => &limit.input,
+            LogicalPlan::Sort(sort) => &sort.input,
+            LogicalPlan::Projection(_) => break,
+            _ => return None,
+        };
+    }
+    let mut columns = now.iter().enumerate();
+    let kept = before.iter().map(|before| {
+        let (place, _) =
+            columns.find(|(_, now)| same_columns(std::slice::from_ref(before), std::slice::from_ref(now)))?;
+        Some(Expr::Column(plan.schema().qualified_field(place).into()))
+    });
+    let kept = kept.collect::<Option<Vec<_>>>()?;
+    Projection::try_new(kept, Arc::new(plan)).ok().map(LogicalPlan::Projection)
 }
 
 /// A kept plan over the tables of this snapshot, whose columns are the same.

@@ -71,7 +71,7 @@ impl EntityColumnAdapter {
                 Some(stored) => self.stored(&stored, wanted),
                 None => Ok(Arc::new(Literal::new(ScalarValue::try_from(wanted)?))),
             },
-            Some(ColumnSource::Widened { property, types, to }) => self.widened(property, types, *to),
+            Some(ColumnSource::Widened { property, types, to, .. }) => self.widened(property, types, *to),
             Some(ColumnSource::Ticks { property }) => self.exact_time(property, ExactTime::Ticks),
             Some(ColumnSource::Etag) => self.exact_time(TIMESTAMP, ExactTime::Etag),
         }

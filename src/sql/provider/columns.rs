@@ -3,8 +3,8 @@
 //! A property seen in one type is a column of that type. Seen in several numeric types it is shown
 //! in the widest of them (Int32 < Int64 < Double), seen in types that do not mix it is shown as
 //! text; in both cases every type also has a column of its own beside it, `"Age:Int64"`, which
-//! holds exactly the values of that type. A column that was declared never changes its type: only
-//! values of other types have columns beside it.
+//! holds exactly the values of that type. A column that was declared never changes its type: numbers
+//! of narrower types are shown in it, and values of other types have columns beside it.
 //!
 //! Behind them lie hidden columns, which `*` leaves out: the ticks of every DateTime, whose 100 ns
 //! digit its column does not have, and the ETag.
@@ -27,8 +27,9 @@ pub(crate) enum ColumnSource {
     Key,
     /// Values of one type of a property.
     Typed { property: Arc<str>, edm: EdmType },
-    /// Values of several types of a property, brought to one type.
-    Widened { property: Arc<str>, types: Vec<EdmType>, to: WidenedType },
+    /// Values of several types of a property, brought to one type, which is what is written as well
+    /// if it was declared.
+    Widened { property: Arc<str>, types: Vec<EdmType>, to: WidenedType, is_declared: bool },
     /// All properties without a column.
     Other,
     /// The ticks of a DateTime property, or of the Timestamp.
@@ -75,7 +76,7 @@ impl WidenedType {
     }
 
     /// The property type of the widened values.
-    pub(super) fn edm(self) -> EdmType {
+    pub(crate) fn edm(self) -> EdmType {
         match self {
             WidenedType::Int64 => EdmType::Int64,
             WidenedType::Double => EdmType::Double,
@@ -105,8 +106,17 @@ impl TableColumns {
             let typed = |name: String, edm: EdmType| {
                 (field(name, edm, BytesLayout::Views), ColumnSource::Typed { property: Arc::clone(property), edm })
             };
+            let widened = |property: &Arc<str>, types: &[EdmType], is_declared: bool| {
+                let (to, types) = (WidenedType::of(types), types.to_vec());
+                let source = ColumnSource::Widened { property: Arc::clone(property), types, to, is_declared };
+                (Field::new(property.to_string(), to.data_type(), true), source)
+            };
             if let Some(declared) = column.declared {
-                columns.push(typed(property.to_string(), declared));
+                let shown = column.types.iter().copied().filter(|edm| edm.widens_to(declared)).collect::<Vec<_>>();
+                columns.push(match shown.len() {
+                    0 | 1 => typed(property.to_string(), declared),
+                    _ => widened(property, &shown, true),
+                });
                 let others = column.types.iter().filter(|edm| **edm != declared);
                 columns.extend(others.map(|&edm| typed(typed_name(property, edm), edm)));
                 continue;
@@ -115,9 +125,7 @@ impl TableColumns {
                 [] => {}
                 [edm] => columns.push(typed(property.to_string(), *edm)),
                 types => {
-                    let to = WidenedType::of(types);
-                    let source = ColumnSource::Widened { property: Arc::clone(property), types: types.to_vec(), to };
-                    columns.push((Field::new(property.to_string(), to.data_type(), true), source));
+                    columns.push(widened(property, types, false));
                     columns.extend(types.iter().map(|&edm| typed(typed_name(property, edm), edm)));
                 }
             }

@@ -4,7 +4,7 @@
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 
 use super::target::{Takes, TargetColumn};
-use super::values::{Cell, literal_value, same_value};
+use super::values::{Cell, is_read_as, keeps_values, literal_value, same_value};
 use super::write::Write;
 use rowkey_model::{EdmType, Entity, Value};
 use rowkey_postgres::syntax::Literal;
@@ -20,6 +20,8 @@ pub(crate) enum ConstantExpr {
     Literal(Option<Value>),
     /// By its place among the parameters.
     Parameter(usize),
+    /// The same, cast to a type.
+    CastParameter(usize, &'static PostgresType),
     /// The same column of the row proposed for insertion, by its place in the column list.
     Excluded(usize),
     /// `column + by`, or `column - by`, for the column that is assigned to.
@@ -62,6 +64,22 @@ impl ParameterValues<'_> {
             ParameterValues::Literals(literals) => literal_value(literals.get(place)?, column, style).map(Some),
         }
     }
+
+    /// The same of a parameter that is cast; `None` also where that changes it.
+    pub(crate) fn get_cast(
+        &self,
+        place: usize,
+        to: &PostgresType,
+        types: &[&'static PostgresType],
+        column: &TargetColumn,
+        style: &TextStyle,
+    ) -> Option<Option<Value>> {
+        let keeps = match self {
+            ParameterValues::Bound(_) => keeps_values(types.get(place)?, to, column),
+            ParameterValues::Literals(_) => is_read_as(to, column),
+        };
+        if keeps { self.get(place, types, column, style) } else { None }
+    }
 }
 
 impl ConstantExpr {
@@ -71,6 +89,7 @@ impl ConstantExpr {
         match Cell::read(expr, column, style).ok()? {
             Cell::Constant(value) => Some(ConstantExpr::Literal(value)),
             Cell::Parameter(number) => Some(ConstantExpr::Parameter(number.checked_sub(1)?)),
+            Cell::CastParameter(number, ty) => Some(ConstantExpr::CastParameter(number.checked_sub(1)?, ty)),
             Cell::Expression(_) => None,
         }
     }
@@ -154,9 +173,12 @@ pub(crate) fn increment(
     by: Option<Value>,
     negative: bool,
 ) -> Option<Option<Value>> {
-    let Takes::Typed { property, edm, .. } = &column.takes else { return None };
-    // A value of another type is NULL in this column.
-    let own = entity.get(property).filter(|own| own.edm_type() == *edm);
+    let Takes::Typed { property, edm, beside } = &column.takes else { return None };
+    // A value of another type is NULL in this column, unless it is a narrower number.
+    let own = entity.get(property).filter(|own| own.edm_type() == *edm || !*beside && own.edm_type().widens_to(*edm));
+    if own.is_some_and(|own| own.edm_type() != *edm) {
+        return None;
+    }
     let (Some(own), Some(by)) = (own, by) else { return Some(None) };
     let sum = match (own, by) {
         (Value::Int32(own), Value::Int32(by)) => {

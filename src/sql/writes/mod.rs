@@ -37,6 +37,6 @@ pub(crate) use row_builder::{TargetRowBuilder, properties_bytes};
 pub(crate) use run::{WriteRunner, duplicate_key};
 pub(crate) use syntax::relation_of;
 pub(crate) use target::{Takes, Target, TargetColumn};
-pub(crate) use values::{binary_value, is_default, is_untyped, text_value};
+pub(crate) use values::{binary_value, cast_parameter, is_default, is_untyped, text_value};
 pub(crate) use write::{Action, Conflict, Source, Write, too_few};
 pub(crate) use write_set::{SharedWriteSet, UndoneWrites, WriteSetMark};

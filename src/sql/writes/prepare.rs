@@ -9,7 +9,7 @@ use super::rows::MemoryColumn;
 use super::run::check_types;
 use super::syntax::{self, item};
 use super::target::mismatch;
-use super::values::{Cell, refuse_misfit};
+use super::values::{Cell, keeps_values, refuse_misfit};
 use super::write::{Action, Clause, Conflict, KEY_COLUMNS, Source, Write};
 use crate::planner::Column;
 use crate::planner::StatementPlanner;
@@ -35,6 +35,10 @@ impl ParameterTypes {
         if let Some(known) = self.known.get_mut(number - 1) {
             known.get_or_insert(ty);
         }
+    }
+
+    fn get(&self, number: usize) -> Option<&'static PostgresType> {
+        self.known.get(number.checked_sub(1)?).copied().flatten()
     }
 }
 
@@ -142,6 +146,12 @@ impl Write {
                 match Cell::read(expr, column, style)? {
                     Cell::Constant(_) => {}
                     Cell::Parameter(number) => types.set(number, column.ty),
+                    Cell::CastParameter(number, ty) => {
+                        types.set(number, ty);
+                        if !types.get(number).is_some_and(|from| keeps_values(from, ty, column)) {
+                            computed.push(expr.clone());
+                        }
+                    }
                     Cell::Expression(expr) => computed.push(*expr),
                 }
             }

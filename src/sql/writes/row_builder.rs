@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::target::{Takes, Target, TargetColumn, violated};
 use rowkey_base::{Error, Result, SqlState, Violated};
-use rowkey_model::{Entity, Key, Value};
+use rowkey_model::{EdmType, Entity, Key, Value};
 use rowkey_storage::Properties;
 
 /// Builds the key and the properties of an entity from the values that are assigned to columns.
@@ -47,9 +47,10 @@ impl TargetRowBuilder {
             }
             (Takes::Timestamp | Takes::Etag | Takes::Other, None) => return Ok(()),
             (Takes::Timestamp | Takes::Etag | Takes::Other, Some(_)) => return column.check_written(false),
-            (Takes::Typed { property, edm, .. }, None) => {
+            (Takes::Typed { property, edm, beside }, None) => {
                 let is_assigned = self.assigned.contains(property);
-                self.properties.retain(|(name, value)| is_assigned || name != property || value.edm_type() != *edm);
+                let is_shown = |own: EdmType| if *beside { own == *edm } else { own.widens_to(*edm) };
+                self.properties.retain(|(name, value)| is_assigned || name != property || !is_shown(value.edm_type()));
                 return Ok(());
             }
             (Takes::Widened { property }, None) => {

@@ -27,8 +27,8 @@ pub(super) fn column_of(column: &TargetColumn, entities: &[Entity]) -> Result<Ar
         Takes::RowKey => typed(EdmType::String, &|entity| Some(ValueRef::String(&entity.key.row))),
         Takes::Timestamp => typed(EdmType::DateTime, &|entity| Some(ValueRef::DateTime(entity.timestamp))),
         Takes::Etag => Arc::new(entities.iter().map(|entity| Some(entity.etag())).collect::<StringViewArray>()),
-        Takes::Typed { property, edm, .. } => typed(*edm, &|entity| entity.get(property).map(ValueRef::from)),
-        Takes::Widened { property } => {
+        Takes::Typed { property, edm: EdmType::Int64 | EdmType::Double, beside: false }
+        | Takes::Widened { property } => {
             let data_type = column.field.data_type();
             let to = WidenedType::of_data_type(data_type).ok_or_else(|| {
                 let message = format!("column \"{}\" has the unknown type {data_type}", column.name);
@@ -36,6 +36,7 @@ pub(super) fn column_of(column: &TargetColumn, entities: &[Entity]) -> Result<Ar
             })?;
             to.array(entities.iter().map(|entity| entity.get(property).map(ValueRef::from)))
         }
+        Takes::Typed { property, edm, .. } => typed(*edm, &|entity| entity.get(property).map(ValueRef::from)),
         Takes::Other => {
             let message = format!("column \"{}\" cannot be read back from a statement that writes", column.name);
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));

@@ -19,7 +19,7 @@ use super::returning::Returned;
 use super::row_builder::{TargetRowBuilder, properties_bytes};
 use super::syntax::{self, item};
 use super::target::{Takes, TargetColumn, violated};
-use super::values::{AssignedColumn, Cell, parameter_value};
+use super::values::{AssignedColumn, Cell, keeps_values, parameter_value};
 use super::write::{
     Action, Clause, ClauseAction, Conflict, KEY_COLUMNS, Source, Write, constraint_name, too_few, too_many,
 };
@@ -109,6 +109,14 @@ impl WriteRunner<'_> {
                 match Cell::read(expr, column, self.style)? {
                     Cell::Constant(value) => row.assign(column, value)?,
                     Cell::Parameter(number) => row.assign(column, self.parameter(number, column)?)?,
+                    Cell::CastParameter(number, ty) => {
+                        let from = self.types.get(number - 1);
+                        if from.is_some_and(|from| keeps_values(from, ty, column)) {
+                            row.assign(column, self.parameter(number, column)?)?;
+                        } else {
+                            computed.push((place, *at, expr.clone()));
+                        }
+                    }
                     Cell::Expression(expr) => computed.push((place, *at, *expr)),
                 }
             }

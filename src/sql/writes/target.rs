@@ -41,7 +41,8 @@ pub enum Takes {
     Timestamp,
     /// Nothing: the Timestamp in another form.
     Etag,
-    /// A property in one type. `beside` is set where the name of the type is part of the column's.
+    /// A property in one type; narrower numbers are shown as well, unless `beside` is set: then the
+    /// name of the type is part of the column's.
     Typed {
         property: Arc<str>,
         edm: EdmType,
@@ -100,6 +101,9 @@ impl Target {
                 (TIMESTAMP, _) => Takes::Timestamp,
                 (name, Some(ColumnSource::Typed { property, edm })) => {
                     Takes::Typed { property: Arc::clone(property), edm: *edm, beside: name != &**property }
+                }
+                (_, Some(ColumnSource::Widened { property, to, is_declared: true, .. })) => {
+                    Takes::Typed { property: Arc::clone(property), edm: to.edm(), beside: false }
                 }
                 (_, Some(ColumnSource::Widened { property, .. })) => Takes::Widened { property: Arc::clone(property) },
                 (_, Some(_) | None) => Takes::Other,

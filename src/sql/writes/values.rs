@@ -2,13 +2,14 @@
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
-use datafusion::sql::sqlparser::ast::{self, Expr, UnaryOperator};
+use datafusion::sql::sqlparser::ast::{self, CastKind, Expr, UnaryOperator};
 
 use super::target::{Takes, TargetColumn, mismatch};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, EdmType, Value};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::functions::{Zone, cast_array};
+use rowkey_postgres::parameters::type_of_cast;
 use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::types::{
     PostgresType, SqlValue, TextStyle, oid, parse_binary, parse_text, type_by_oid, type_of, typed_field,
@@ -21,6 +22,8 @@ pub(super) enum Cell {
     Constant(Option<Value>),
     /// By its number, from 1.
     Parameter(usize),
+    /// The same, cast to a type.
+    CastParameter(usize, &'static PostgresType),
     /// Anything that has to be computed.
     Expression(Box<Expr>),
 }
@@ -55,6 +58,10 @@ impl Cell {
                 },
                 _ => computed(),
             },
+            Expr::Cast { .. } => Ok(match cast_parameter(expr) {
+                Some((number, ty)) => Cell::CastParameter(number, ty),
+                None => Cell::Expression(Box::new(expr.clone())),
+            }),
             Expr::UnaryOp { op: UnaryOperator::Minus, expr: negated } => match negated.as_ref() {
                 Expr::Value(value) => match &value.value {
                     ast::Value::Number(digits, _) => match number_value(digits, true, column)? {
@@ -68,6 +75,36 @@ impl Cell {
             _ => computed(),
         }
     }
+}
+
+/// `$1::type`: the number of the parameter, and the type.
+pub(crate) fn cast_parameter(expr: &Expr) -> Option<(usize, &'static PostgresType)> {
+    let Expr::Cast { kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type, array: false, format: None } = expr
+    else {
+        return None;
+    };
+    let Expr::Value(value) = expr.as_ref() else { return None };
+    let ast::Value::Placeholder(name) = &value.value else { return None };
+    Some((name.strip_prefix('$')?.parse().ok()?, type_of_cast(data_type)?))
+}
+
+/// Whether a cast of a parameter changes nothing that a column takes of its values: it is of that
+/// type already, or a smaller integer where the column is of the type of the cast.
+pub(super) fn keeps_values(from: &PostgresType, to: &PostgresType, column: &TargetColumn) -> bool {
+    let width = |ty: &PostgresType| [oid::INT2, oid::INT4, oid::INT8].iter().position(|oid| *oid == ty.oid);
+    let is_wider = || width(from).zip(width(to)).is_some_and(|(from, to)| from <= to);
+    is_one_type(from, to) || is_wider() && is_read_as(to, column)
+}
+
+/// Whether a column reads a literal as a type does.
+pub(super) fn is_read_as(ty: &PostgresType, column: &TargetColumn) -> bool {
+    let has_one_type = matches!(column.takes, Takes::PartitionKey | Takes::RowKey | Takes::Typed { .. });
+    has_one_type && is_one_type(ty, column.ty)
+}
+
+fn is_one_type(a: &PostgresType, b: &PostgresType) -> bool {
+    let is_text = |ty: &PostgresType| [oid::TEXT, oid::VARCHAR].contains(&ty.oid);
+    a.oid == b.oid || is_text(a) && is_text(b)
 }
 
 /// Refuses a constant that a column does not take, before anything is read: whether there are rows

@@ -83,8 +83,9 @@ fn replaced(call: &Call) -> Result<ArrayRef> {
             continue;
         };
         let replacing = Replacing { pattern: &pattern, text, from, nth, stop: &stop };
-        texts.reserve(replacing.bytes(&replacement, &texts)?)?;
-        texts.append(replacing.replaced(&replacement)?)?;
+        let most = replacing.bytes(&replacement, if nth > 0 { 1 } else { text.len() + 1 });
+        let count = || Ok(replacing.bytes(&replacement, replacing.matches()?));
+        texts.append_counted(most, count, || replacing.replaced(&replacement))?;
     }
     Ok(texts.finish())
 }
@@ -150,24 +151,21 @@ impl Replacing<'_> {
         Ok(out)
     }
 
-    /// Bytes of the text with its matches replaced, at most; counted only where they may be too
-    /// many.
-    fn bytes(&self, replacement: &Replacement, texts: &Texts) -> Result<usize> {
+    /// Bytes of the text with so many matches replaced, at most.
+    fn bytes(&self, replacement: &Replacement, matches: usize) -> usize {
         let (length, written) = (self.text.len(), replacement.written.len());
         // All matches together are the text once, and so is each of their groups.
         let copies = replacement.pieces.iter().filter(|piece| !matches!(piece, Piece::Text(_))).count();
-        let with = |matches: usize| {
-            matches.saturating_mul(written).saturating_add(length.saturating_mul(copies)).saturating_add(length)
-        };
-        if texts.has(with(if self.nth > 0 { 1 } else { length + 1 })) {
-            return Ok(length);
-        }
+        matches.saturating_mul(written).saturating_add(length.saturating_mul(copies)).saturating_add(length)
+    }
+
+    fn matches(&self) -> Result<usize> {
         let mut matches = 0;
         self.each(|_| {
             matches += 1;
             Ok(())
         })?;
-        Ok(with(matches))
+        Ok(matches)
     }
 }
 

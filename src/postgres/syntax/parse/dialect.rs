@@ -71,6 +71,18 @@ const FREE_ALIASES: [Keyword; 25] = [
     Keyword::VIEW,
 ];
 
+/// Operators that match patterns.
+const MATCHES: [Token; 8] = [
+    Token::Tilde,
+    Token::TildeAsterisk,
+    Token::ExclamationMarkTilde,
+    Token::ExclamationMarkTildeAsterisk,
+    Token::DoubleTilde,
+    Token::DoubleTildeAsterisk,
+    Token::ExclamationMarkDoubleTilde,
+    Token::ExclamationMarkDoubleTildeAsterisk,
+];
+
 impl PostgresDialect {
     /// For a statement of so many tokens.
     pub(super) fn of_tokens(tokens: usize) -> Self {
@@ -260,8 +272,12 @@ impl Dialect for PostgresDialect {
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
-        match is_null_test(parser) {
-            true => Some(Ok(PARSER.prec_value(Precedence::Is))),
+        if is_null_test(parser) {
+            return Some(Ok(PARSER.prec_value(Precedence::Is)));
+        }
+        // The parser has them at the place of `=`.
+        match MATCHES.contains(&parser.peek_token_ref().token) {
+            true => Some(Ok(PARSER.prec_value(Precedence::PgOther))),
             false => PARSER.get_next_precedence(parser),
         }
     }

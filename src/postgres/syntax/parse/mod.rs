@@ -7,6 +7,7 @@ mod copy;
 mod dialect;
 mod explain_options;
 mod foreign_words;
+mod grouping_elements;
 mod interval_literals;
 mod limits;
 mod precedence;
@@ -139,7 +140,8 @@ fn statement_of(words: &mut Words<'_>) -> Result<Statement> {
 
 /// The statement of exactly these tokens, as the parser sees it.
 fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
-    let (tokens, lock) = rowless_locks::left_out(abbreviations::spelled_out(tokens));
+    let tokens = grouping_elements::in_parentheses(abbreviations::spelled_out(tokens));
+    let (tokens, lock) = rowless_locks::left_out(tokens);
     let tokens = foreign_words::as_names(interval_literals::as_read(tokens), source)?;
     let tokens = &*tokens;
     limits::refuse(tokens)?;

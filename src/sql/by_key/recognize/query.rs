@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, DFSchemaRef};
@@ -11,7 +11,7 @@ use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::{AggregateFunction, Case, InList, ScalarFunction};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
-    BinaryExpr, Expr, FetchType, LogicalPlan, Operator, SkipType, SortExpr, TableScan, Volatility,
+    BinaryExpr, EmptyRelation, Expr, FetchType, LogicalPlan, Operator, SkipType, SortExpr, TableScan, Volatility,
 };
 
 use super::read::{Condition, may_be_read};
@@ -45,51 +45,90 @@ const COALESCE: &str = "coalesce";
 const CHEAP_AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 
 /// Recognises a query of one table without groups, joins, subqueries and windows, whose WHERE has
-/// one PartitionKey. `plan` is that of the SQL planner, and `analyze` gives what the analyzer makes
-/// of it.
+/// one PartitionKey, and one without a table. `plan` is that of the SQL planner, and `analyze`
+/// gives what the analyzer makes of it.
 pub(super) fn recognize(
     plan: &LogicalPlan,
     analyze: &dyn Fn() -> Option<LogicalPlan>,
     parameters: &[&'static PostgresType],
     config: &Arc<ConfigOptions>,
 ) -> Option<KeyQuery> {
-    let (_, scan) = nodes(plan)?;
+    let (lower, leaf) = nodes(plan)?;
+    let Leaf::Table(scan) = leaf else {
+        let computed = Computed::of(&analyze()?)?;
+        return Some(computed.query(None, parameters, config));
+    };
     let provider = source_as_provider(&scan.source).ok()?;
     let table = provider.downcast_ref::<EntityTable>()?;
-    let (condition, input) = lowest_filter(plan)?;
+    let LogicalPlan::Filter(filter) = lower.first()? else { return None };
     let mut keys = Condition::default();
-    for part in split_conjunction(condition) {
+    for part in split_conjunction(&filter.predicate) {
         // All of the condition is computed again; these say which rows it can hold for.
-        let _of_other_columns = keys.add(part, input, parameters);
+        let _of_other_columns = keys.add(part, filter.input.schema(), parameters);
     }
     let (rows, partition) = (keys.rows_at_least(), keys.partition.take()?);
-    let analyzed = analyze()?;
-    let (nodes, _) = nodes(&analyzed)?;
-    let mut used = Used::default();
-    let mut steps = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let (step, input) = step(node)?;
-        used.add(&step, input)?;
-        steps.push((step, Arc::clone(input)));
-    }
-    let is_point = matches!(rows, Rows::One(_));
-    if used.expressions > EXPRESSIONS_MAX || !may_be_read(table, is_point, used.columns.len()) {
+    let computed = Computed::of(&analyze()?)?;
+    if !may_be_read(table, matches!(rows, Rows::One(_)), computed.columns.len()) {
         return None;
     }
-    for (_, schema) in steps.iter_mut().take(used.last_of_table? + 1) {
-        *schema = narrowed(schema, &used.columns)?;
-    }
-    let schema = Arc::clone(steps.first()?.1.inner());
-    let found = |place: usize| used.parameters.get(place).cloned().flatten();
-    let parameters = parameters.iter().enumerate().map(|(place, ty)| (*ty, found(place))).collect();
-    let columns = EntityRows::new(table.columns(), used.columns)?;
-    let read = KeyRead::new(table, partition, rows, columns, None);
-    Some(KeyQuery { read, schema, pipeline: Pipeline { steps, config: Arc::clone(config) }, parameters })
+    let columns = EntityRows::new(table.columns(), computed.columns.iter().copied())?;
+    Some(computed.query(Some(KeyRead::new(table, partition, rows, columns, None)), parameters, config))
 }
 
-/// The nodes above the scan of a table, from the lowest to the root, and the scan. `None`: there
-/// are nodes of other kinds.
-fn nodes(plan: &LogicalPlan) -> Option<(Vec<&LogicalPlan>, &TableScan)> {
+/// What is computed from the rows.
+struct Computed {
+    steps: Vec<(Step, DFSchemaRef)>,
+    /// Places of the columns of the table that are read.
+    columns: BTreeSet<usize>,
+    /// The columns that are read.
+    schema: SchemaRef,
+    /// By place, the types that parameters were planned with.
+    parameters: Vec<Option<DataType>>,
+}
+
+impl Computed {
+    fn of(analyzed: &LogicalPlan) -> Option<Self> {
+        let (nodes, _) = nodes(analyzed)?;
+        let mut used = Used::default();
+        let mut steps = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let (step, input) = step(node)?;
+            used.add(&step, input)?;
+            steps.push((step, Arc::clone(input)));
+        }
+        if used.expressions > EXPRESSIONS_MAX {
+            return None;
+        }
+        for (_, schema) in steps.iter_mut().take(used.last_of_table? + 1) {
+            *schema = narrowed(schema, &used.columns)?;
+        }
+        let schema = Arc::clone(steps.first()?.1.inner());
+        Some(Self { steps, columns: used.columns, schema, parameters: used.parameters })
+    }
+
+    fn query(
+        mut self,
+        read: Option<KeyRead>,
+        parameters: &[&'static PostgresType],
+        config: &Arc<ConfigOptions>,
+    ) -> KeyQuery {
+        self.parameters.resize(parameters.len(), None);
+        let parameters = parameters.iter().copied().zip(self.parameters).collect();
+        let pipeline = Pipeline { steps: self.steps, config: Arc::clone(config) };
+        KeyQuery { read, schema: self.schema, pipeline, parameters }
+    }
+}
+
+/// Where rows come from.
+enum Leaf<'a> {
+    Table(&'a TableScan),
+    /// One row without columns.
+    OneRow,
+}
+
+/// The nodes above the scan of a table, from the lowest to the root, and that. `None`: there are
+/// nodes of other kinds.
+fn nodes(plan: &LogicalPlan) -> Option<(Vec<&LogicalPlan>, Leaf<'_>)> {
     let (mut steps, mut node) = (Vec::new(), plan);
     loop {
         let input = match node {
@@ -105,21 +144,16 @@ fn nodes(plan: &LogicalPlan) -> Option<(Vec<&LogicalPlan>, &TableScan)> {
             LogicalPlan::TableScan(scan) => {
                 let is_whole = scan.projection.is_none() && scan.filters.is_empty() && scan.fetch.is_none();
                 steps.reverse();
-                return is_whole.then_some((steps, scan));
+                return is_whole.then_some((steps, Leaf::Table(scan)));
+            }
+            LogicalPlan::EmptyRelation(EmptyRelation { produce_one_row: true, .. }) => {
+                steps.reverse();
+                return Some((steps, Leaf::OneRow));
             }
             _ => return None,
         };
         steps.push(node);
         node = input;
-    }
-}
-
-/// The condition on the rows of the table, and their columns.
-fn lowest_filter(plan: &LogicalPlan) -> Option<(&Expr, &DFSchema)> {
-    let (steps, _) = nodes(plan)?;
-    match steps.first()? {
-        LogicalPlan::Filter(filter) => Some((&filter.predicate, filter.input.schema())),
-        _ => None,
     }
 }
 

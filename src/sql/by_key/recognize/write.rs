@@ -6,10 +6,10 @@ use datafusion::sql::sqlparser::ast::{self, BinaryOperator, Expr};
 
 use crate::by_key::key_write::{KeyAction, KeyWrite, OnConflict};
 use crate::planner::PlanningSettings;
-use crate::writes::{Action, Conflict, ConstantExpr, Source, Target, Write, constant_assignments};
+use crate::writes::{Action, Conflict, ConstantExpr, Source, Target, Write, cast_parameter, constant_assignments};
 use rowkey_model::Value;
 use rowkey_postgres::settings::Settings;
-use rowkey_postgres::types::PostgresType;
+use rowkey_postgres::types::{PostgresType, oid};
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY};
 
 /// Rows of VALUES that are written this way; of longer statements, planning is a small part.
@@ -107,6 +107,10 @@ fn key_column<'a>(expr: &'a Expr, alias: &str) -> Option<&'a str> {
 }
 
 fn key_part(expr: &Expr) -> Option<ConstantExpr> {
+    // A parameter of another type is found out with its value.
+    if let Some((number, oid::TEXT | oid::VARCHAR)) = cast_parameter(expr).map(|(number, ty)| (number, ty.oid)) {
+        return Some(ConstantExpr::Parameter(number.checked_sub(1)?));
+    }
     let Expr::Value(value) = expr else { return None };
     match &value.value {
         ast::Value::SingleQuotedString(text) => Some(ConstantExpr::Literal(Some(Value::String(text.clone())))),

@@ -142,3 +142,41 @@ fn views_that_read_a_column_go_with_it_only_if_asked() {
     run(&mut one, "DROP TABLE people CASCADE");
     assert_eq!(fails(&mut one, "SELECT * FROM named").0, SqlState::UNDEFINED_TABLE);
 }
+
+#[test]
+fn a_declared_column_shows_narrower_numbers_and_is_written_as_it_was_declared() {
+    for fold in [false, true] {
+        let engine = open(Arc::new(MemoryStore::new())).expect("opens");
+        let mut session = engine.own_session().expect("a session");
+        rows(&mut session, "CREATE TABLE Tab (n bigint, d float8, i int, t text)").expect("creates");
+        let written = r#"{"PartitionKey":"p","RowKey":"1","n":5,"d":3,"i":7,"t":9}
+            {"PartitionKey":"p","RowKey":"2","n@odata.type":"Edm.Int64","n":"9007199254740993","d":0.5}
+            {"PartitionKey":"p","RowKey":"3","n":2.5,"d@odata.type":"Edm.Int64","d":"4"}"#;
+        import(&engine, "Tab", written, 1 << 20).expect("imports");
+        if fold {
+            rows(&mut session, "VACUUM FULL Tab").expect("folds");
+        }
+        let mut asked = |sql: &str| rows(&mut session, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(
+            asked("SELECT n, d, i, t FROM tab ORDER BY rowkey"),
+            ["5|3.0|7|NULL", "9007199254740993|0.5|NULL|NULL", "NULL|4.0|NULL|NULL"]
+        );
+        assert_eq!(
+            asked(r#"SELECT "n:Int32", "n:Double", "d:Int32", "d:Int64" FROM tab ORDER BY rowkey"#),
+            ["5|NULL|3|NULL", "NULL|NULL|NULL|NULL", "NULL|2.5|NULL|4"]
+        );
+        assert_eq!(asked("SELECT sum(n), count(n), sum(d) FROM tab"), ["9007199254740998|2|7.5"]);
+        assert_eq!(asked("SELECT rowkey FROM tab WHERE n = 5"), ["1"]);
+        assert_eq!(asked("SELECT rowkey, n FROM tab WHERE partitionkey = 'p' AND n < 100"), ["1|5"]);
+        asked("UPDATE tab SET n = n + 1 WHERE partitionkey = 'p' AND rowkey = '1'");
+        asked("UPDATE tab SET d = d + 1, i = i + 1");
+        assert_eq!(
+            asked(r#"SELECT n, "n:Int32", d, "d:Int32", i FROM tab ORDER BY rowkey"#),
+            ["6|NULL|4.0|NULL|8", "9007199254740993|NULL|1.5|NULL|NULL", "NULL|NULL|5.0|NULL|NULL"]
+        );
+        import(&engine, "Tab", r#"{"PartitionKey":"p","RowKey":"4","n":1,"d":1}"#, 1 << 20).expect("imports");
+        assert_eq!(asked("UPDATE tab SET d = NULL WHERE rowkey = '4' RETURNING n, d"), ["1|NULL"]);
+        asked("UPDATE tab SET n = NULL WHERE partitionkey = 'p' AND rowkey = '4'");
+        assert_eq!(asked(r#"SELECT n, "n:Int32", d, "d:Int32" FROM tab WHERE rowkey = '4'"#), ["NULL|NULL|NULL|NULL"]);
+    }
+}

@@ -170,8 +170,28 @@ fn operand(dice: &mut Dice, of: char, values: &mut Vec<Value>) -> String {
     format!("${}{ty}", values.len())
 }
 
+const WITHOUT_TABLE: [&str; 8] = [
+    "SELECT 1",
+    "SELECT ?, 'x', NULL",
+    "SELECT ? + 1 AS n, ? * 2",
+    "SELECT 'a' WHERE ? > 0",
+    "SELECT count(*)",
+    "SELECT coalesce(NULL, ?), CASE WHEN ? = 1 THEN 2.5 END",
+    "SELECT 1 / ?",
+    "SELECT 2 ORDER BY 1 LIMIT 1",
+];
+
 fn question(dice: &mut Dice) -> (String, Vec<Value>) {
     let mut values = Vec::new();
+    if dice.chance(10) {
+        let parts: Vec<&str> = dice.pick(&WITHOUT_TABLE).split('?').collect();
+        let mut sql = parts[0].to_owned();
+        for part in &parts[1..] {
+            sql.push_str(&operand(dice, 'i', &mut values));
+            sql.push_str(part);
+        }
+        return (sql, values);
+    }
     let partition = operand_of_key(dice, &["p", "q", "none"], &mut values);
     let mut parts = vec![format!("partitionkey = {partition}")];
     if dice.chance(3) {

@@ -13,7 +13,7 @@ use rowkey_model::{DateTime, Value};
 const KEYS: [&str; 5] = ["a", "b", "", "ü", "bad/key"];
 const COLUMNS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "M"];
 /// What can stand for a value, whatever its column takes.
-const LITERALS: [&str; 18] = [
+const LITERALS: [&str; 25] = [
     "1",
     "-7",
     "-0",
@@ -32,7 +32,17 @@ const LITERALS: [&str; 18] = [
     "'x' || 'y'",
     "9223372036854775808",
     "''",
+    "'5'::bigint",
+    "7::int8",
+    "'x'::text",
+    "1.50::text",
+    "'2.5'::float8",
+    "'12'::varchar",
+    "2.5::int",
 ];
+/// Casts of parameters, each in a tenth of the cases.
+const CASTS: [&str; 9] =
+    ["::text", "::varchar", "::int2", "::int", "::bigint", "::float8", "::boolean", "::timestamptz", "::uuid"];
 
 fn engine() -> Engine {
     let engine = open(Arc::new(MemoryStore::new())).expect("opens");
@@ -80,14 +90,15 @@ fn operand(dice: &mut Dice, values: &mut Option<Vec<Value>>) -> String {
         return dice.pick(&LITERALS).to_owned();
     }
     values.push(value(dice));
-    format!("${}", values.len())
+    let cast = if dice.chance(10) { dice.pick(&CASTS) } else { "" };
+    format!("${}{cast}", values.len())
 }
 
 fn key(dice: &mut Dice, values: &mut Option<Vec<Value>>) -> String {
     let key = dice.pick(&KEYS).to_owned();
     let Some(values) = values.as_mut().filter(|_| dice.below(2) == 0) else { return format!("'{key}'") };
     values.push(Value::String(key));
-    format!("${}", values.len())
+    format!("${}{}", values.len(), ["", "", "::text", "::varchar"][dice.below(4)])
 }
 
 fn columns(dice: &mut Dice) -> Vec<&'static str> {

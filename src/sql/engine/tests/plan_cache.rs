@@ -150,6 +150,31 @@ fn columns_that_change_are_told_to_a_prepared_statement() {
 }
 
 #[test]
+fn a_prepared_star_keeps_its_columns_beside_new_ones() {
+    let engine = engine();
+    let mut session = session(&engine);
+    let star = r#"SELECT * FROM tab WHERE "PartitionKey" = 'p' ORDER BY "RowKey""#;
+    let distinct = "SELECT DISTINCT * FROM tab";
+    let (star, distinct) = (prepare(&mut session, star), prepare(&mut session, distinct));
+    let width = star.columns.as_ref().map(|columns| columns.len());
+    import(&engine, "Tab", r#"{"PartitionKey":"p","RowKey":"9","AA":1,"Zoe":"new"}"#, 1 << 20).expect("imports");
+    let Outcome::Rows(rows) = block_on(session.run(&star, &Arc::default())).expect("runs") else {
+        panic!("a query has rows")
+    };
+    let batches = block_on(rows.into_answer().collect()).expect("rows");
+    assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 2);
+    let names = |batch: &arrow::array::RecordBatch| {
+        batch.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>()
+    };
+    assert!(
+        batches.iter().all(|batch| Some(batch.num_columns()) == width && !names(batch).contains(&"Zoe".to_owned()))
+    );
+    // Which rows there are depends on all columns.
+    let error = block_on(session.run(&distinct, &Arc::default())).expect_err("its rows are others");
+    assert_eq!(error.sqlstate(), SqlState::CACHED_PLAN_CHANGED);
+}
+
+#[test]
 fn a_transaction_keeps_its_snapshot_and_the_next_one_has_another() {
     let engine = engine();
     let (mut inside, mut outside) = (session(&engine), session(&engine));
