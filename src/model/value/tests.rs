@@ -83,6 +83,7 @@ fn other_texts_of_a_value() {
         (EdmType::Double, "0.1e-3", "0.0001"),
         (EdmType::Double, "-0", "-0.0"),
         (EdmType::Double, "9007199254740993", "9.007199254740992E+15"),
+        (EdmType::Boolean, "True", "true"),
         (EdmType::Double, "1e-400", "0.0"),
         (EdmType::Guid, "0F8FAD5B-D9CB-469F-A165-70867728950E", "0f8fad5b-d9cb-469f-a165-70867728950e"),
         (EdmType::Int32, "+5", "5"),
@@ -96,7 +97,7 @@ fn other_texts_of_a_value() {
 #[test]
 fn unreadable_texts() {
     assert_refused(EdmType::Binary, &["AAH+/w", "AAH+/w=", "AAH-_w==", "AAH+/x==", "A A=", "=", "b'x'"]);
-    assert_refused(EdmType::Boolean, &["", "1", "True", "TRUE", "yes", " true"]);
+    assert_refused(EdmType::Boolean, &["", "1", "yes", " true"]);
     assert_refused(EdmType::DateTime, &["", "2024-05-01", "now"]);
     assert_refused(
         EdmType::Double,

@@ -307,8 +307,42 @@ mod tests {
             said("expr type Int32 can't cast to List(Int32) in InSubquery"),
             of(SqlState::UNDEFINED_FUNCTION, "operator does not exist: integer = anyarray")
         );
+        for (message, kind, reworded) in [
+            (
+                "Cannot infer common argument type for regex operation Int64 ~~* Utf8",
+                SqlState::UNDEFINED_FUNCTION,
+                "operator does not exist: bigint ~~* text",
+            ),
+            (
+                "There isn't a common type to coerce Utf8View and Timestamp(µs, \"UTC\") in LIKE expression",
+                SqlState::UNDEFINED_FUNCTION,
+                "operator does not exist: text ~~ timestamp with time zone",
+            ),
+            (
+                "Cannot get result type for temporal operation Int64 / Interval(MonthDayNano): Invalid",
+                SqlState::UNDEFINED_FUNCTION,
+                "operator does not exist: bigint / interval",
+            ),
+            (
+                "Inconsistent data type across values list at row 1 column 0. Was Utf8View but found Date32",
+                SqlState::DATATYPE_MISMATCH,
+                "VALUES types text and date cannot be matched",
+            ),
+            (
+                "Casting from Struct(\"c0\": Int32) to Utf8View not supported",
+                SqlState::CANNOT_COERCE,
+                "cannot cast type record to text",
+            ),
+            (
+                "Cast error: Can't cast value 9223372036854775808 to type Int64",
+                SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+                "bigint out of range",
+            ),
+        ] {
+            assert_eq!(said(message), of(kind, reworded), "{message}");
+        }
         assert_eq!(said("something else"), None);
-        assert_eq!(WORDINGS.len(), 30, "a pattern does not compile");
+        assert_eq!(WORDINGS.len(), 37, "a pattern does not compile");
     }
 
     #[test]

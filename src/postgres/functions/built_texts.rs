@@ -33,8 +33,8 @@ impl Texts {
         self.reserved.value(bytes)
     }
 
-    /// Appends a text that has `most` bytes at most. It is counted before it is made where there may
-    /// be no room for it; elsewhere it has the bytes that it was made with.
+    /// Appends a text that has `most` bytes at most. It is counted before it is made where there
+    /// may be no room for it; elsewhere it has the bytes that it was made with.
     pub(super) fn append_counted(
         &mut self,
         most: usize,

@@ -3,8 +3,8 @@
 //! A property seen in one type is a column of that type. Seen in several numeric types it is shown
 //! in the widest of them (Int32 < Int64 < Double), seen in types that do not mix it is shown as
 //! text; in both cases every type also has a column of its own beside it, `"Age:Int64"`, which
-//! holds exactly the values of that type. A column that was declared never changes its type: numbers
-//! of narrower types are shown in it, and values of other types have columns beside it.
+//! holds exactly the values of that type. A column that was declared never changes its type:
+//! numbers of narrower types are shown in it, and values of other types have columns beside it.
 //!
 //! Behind them lie hidden columns, which `*` leaves out: the ticks of every DateTime, whose 100 ns
 //! digit its column does not have, and the ETag.
