@@ -184,9 +184,12 @@ fn step(node: &LogicalPlan) -> Option<(Step, &DFSchemaRef)> {
 fn computable(expr: Expr) -> Option<Expr> {
     let as_case = |expr: Expr| match expr {
         Expr::ScalarFunction(mut call) if call.func.name() == COALESCE => {
-            let last = call.args.pop().map(Box::new);
+            let Some(last) = call.args.pop() else { return Ok(Transformed::no(Expr::ScalarFunction(call))) };
+            if call.args.is_empty() {
+                return Ok(Transformed::yes(last));
+            }
             let branches = call.args.into_iter().map(|arg| (Box::new(arg.clone().is_not_null()), Box::new(arg)));
-            Ok(Transformed::yes(Expr::Case(Case::new(None, branches.collect(), last))))
+            Ok(Transformed::yes(Expr::Case(Case::new(None, branches.collect(), Some(Box::new(last))))))
         }
         expr => Ok(Transformed::no(expr)),
     };

@@ -170,12 +170,14 @@ fn operand(dice: &mut Dice, of: char, values: &mut Vec<Value>) -> String {
     format!("${}{ty}", values.len())
 }
 
-const WITHOUT_TABLE: [&str; 8] = [
+const WITHOUT_TABLE: [&str; 10] = [
     "SELECT 1",
     "SELECT ?, 'x', NULL",
     "SELECT ? + 1 AS n, ? * 2",
     "SELECT 'a' WHERE ? > 0",
     "SELECT count(*)",
+    "SELECT coalesce(NULL, 'a'), coalesce(NULL, NULL)",
+    "SELECT coalesce(?)",
     "SELECT coalesce(NULL, ?), CASE WHEN ? = 1 THEN 2.5 END",
     "SELECT 1 / ?",
     "SELECT 2 ORDER BY 1 LIMIT 1",
