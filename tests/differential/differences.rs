@@ -101,7 +101,6 @@ pub(crate) const QUESTIONS: &[(&str, &str)] = &[
     ("SELECT length('a', 'b')", "another SQLSTATE"),
     ("SELECT max(flag) FROM items", "answered, where PostgreSQL refuses"),
     ("SELECT (SELECT small, big FROM items)", "another SQLSTATE"),
-    ("SELECT small FROM items LIMIT 'a'", "another SQLSTATE"),
     ("SELECT * FROM items a JOIN parts b USING (nope)", "other words or another place"),
     ("SELECT * FROM items a JOIN parts b", "other words or another place"),
     ("SELECT * FROM (SELECT 1)", "answered, where PostgreSQL refuses"),

@@ -25,7 +25,12 @@ pub(crate) struct KeyQuery {
     pub(super) pipeline: Pipeline,
     /// Types of parameters as the expressions were planned with them.
     pub(super) parameters: Vec<(&'static PostgresType, Option<DataType>)>,
+    /// How many expressions are computed of each row.
+    pub(super) expressions: usize,
 }
+
+/// More values than these are computed apart from sockets: they take a millisecond or two.
+const VALUES_MAX: usize = 40_000;
 
 impl KeyQuery {
     /// The rows, under the names and with the types of `columns`. `None` if the statement has to be
@@ -49,6 +54,9 @@ impl KeyQuery {
                 row.map_err(|error| from_datafusion(DataFusionError::from(error)))?
             }
         };
+        if rows.num_rows().saturating_mul(self.expressions) > VALUES_MAX {
+            return Ok(None);
+        }
         let computed = self.pipeline.run(rows, &scalars).map_err(from_datafusion)?;
         let fields = columns.iter().zip(computed.columns()).map(|(column, values)| {
             Arc::new(column.field.as_ref().clone().with_data_type(values.data_type().clone()).with_nullable(true))

@@ -84,6 +84,7 @@ struct Computed {
     schema: SchemaRef,
     /// By place, the types that parameters were planned with.
     parameters: Vec<Option<DataType>>,
+    expressions: usize,
 }
 
 impl Computed {
@@ -103,7 +104,8 @@ impl Computed {
             *schema = narrowed(schema, &used.columns)?;
         }
         let schema = Arc::clone(steps.first()?.1.inner());
-        Some(Self { steps, columns: used.columns, schema, parameters: used.parameters })
+        let Used { columns, parameters, expressions, .. } = used;
+        Some(Self { steps, columns, schema, parameters, expressions })
     }
 
     fn query(
@@ -115,7 +117,7 @@ impl Computed {
         self.parameters.resize(parameters.len(), None);
         let parameters = parameters.iter().copied().zip(self.parameters).collect();
         let pipeline = Pipeline { steps: self.steps, config: Arc::clone(config) };
-        KeyQuery { read, schema: self.schema, pipeline, parameters }
+        KeyQuery { read, schema: self.schema, pipeline, parameters, expressions: self.expressions }
     }
 }
 
