@@ -99,20 +99,25 @@ fn cast_twice(expr: &mut Expr) {
     }
 }
 
-/// Branches in quotes beside one that is a number are numbers: what is computed with a CASE is
-/// planned before its type is settled.
+/// Branches in quotes beside numbers alone are numbers: what is computed with a CASE is planned
+/// before its type is settled. Beside columns that is left to it.
 fn numbers_in_quotes(branches: Vec<&mut Expr>) {
-    let number = |branch: &&mut Expr| match branch {
-        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => Some(digits.contains(['.', 'e', 'E'])),
-        _ => None,
-    };
-    let numbers: Vec<bool> = branches.iter().filter_map(number).collect();
-    if numbers.is_empty() {
-        return;
+    let mut widest = None;
+    for branch in &branches {
+        match branch {
+            Expr::Value(ValueWithSpan { value: Value::Number(digits, _), .. }) => {
+                let width = [digits.parse::<i32>().is_ok(), digits.parse::<i64>().is_ok(), true];
+                widest = widest.max(width.iter().position(|fits| *fits));
+            }
+            Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_) | Value::Null, .. }) => {}
+            _ => return,
+        }
     }
-    let data_type = match numbers.contains(&true) {
-        true => DataType::Numeric(ExactNumberInfo::None),
-        false => DataType::Integer(None),
+    let data_type = match widest {
+        None => return,
+        Some(0) => DataType::Integer(None),
+        Some(1) => DataType::BigInt(None),
+        Some(_) => DataType::Numeric(ExactNumberInfo::None),
     };
     for branch in branches {
         if let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(_), .. }) = branch {

@@ -48,9 +48,11 @@ impl Executor {
                 match prepared.columns.as_deref().filter(|before| !explains && !same_columns(before, &planned.columns))
                 {
                     None => planned.plan,
-                    Some(before) => with_columns(planned.plan, before, &planned.columns).ok_or_else(|| {
-                        Error::new(SqlState::CACHED_PLAN_CHANGED, "cached plan must not change result type")
-                    })?,
+                    // The keys of rows that are locked are columns of the plan as well.
+                    Some(before) if prepared.row_locks().is_none() => {
+                        with_columns(planned.plan, before, &planned.columns).ok_or_else(columns_changed)?
+                    }
+                    Some(_) => return Err(columns_changed()),
                 }
             }
         };
@@ -173,6 +175,10 @@ impl Logical {
             None => Logical::Unplanned(Box::new(query.clone())),
         }
     }
+}
+
+fn columns_changed() -> Error {
+    Error::new(SqlState::CACHED_PLAN_CHANGED, "cached plan must not change result type")
 }
 
 /// A plan with the columns that it had before, where others have come between them: of `*`, since

@@ -154,8 +154,8 @@ fn a_prepared_star_keeps_its_columns_beside_new_ones() {
     let engine = engine();
     let mut session = session(&engine);
     let star = r#"SELECT * FROM tab WHERE "PartitionKey" = 'p' ORDER BY "RowKey""#;
-    let distinct = "SELECT DISTINCT * FROM tab";
-    let (star, distinct) = (prepare(&mut session, star), prepare(&mut session, distinct));
+    let others = ["SELECT DISTINCT * FROM tab", "SELECT * FROM tab FOR UPDATE"];
+    let (star, others) = (prepare(&mut session, star), others.map(|sql| prepare(&mut session, sql)));
     let width = star.columns.as_ref().map(|columns| columns.len());
     import(&engine, "Tab", r#"{"PartitionKey":"p","RowKey":"9","AA":1,"Zoe":"new"}"#, 1 << 20).expect("imports");
     let Outcome::Rows(rows) = block_on(session.run(&star, &Arc::default())).expect("runs") else {
@@ -169,9 +169,11 @@ fn a_prepared_star_keeps_its_columns_beside_new_ones() {
     assert!(
         batches.iter().all(|batch| Some(batch.num_columns()) == width && !names(batch).contains(&"Zoe".to_owned()))
     );
-    // Which rows there are depends on all columns.
-    let error = block_on(session.run(&distinct, &Arc::default())).expect_err("its rows are others");
-    assert_eq!(error.sqlstate(), SqlState::CACHED_PLAN_CHANGED);
+    // Which rows there are, and which are locked, depends on all columns.
+    for prepared in &others {
+        let error = block_on(session.run(prepared, &Arc::default())).expect_err("its rows are others");
+        assert_eq!(error.sqlstate(), SqlState::CACHED_PLAN_CHANGED);
+    }
 }
 
 #[test]
