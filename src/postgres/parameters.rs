@@ -306,11 +306,15 @@ fn bind(
 }
 
 fn value_of_placeholder(id: &str, values: &[ScalarValue]) -> datafusion::common::Result<ScalarValue> {
-    let place = id.strip_prefix('$').and_then(|number| number.parse::<usize>().ok()).and_then(|at| at.checked_sub(1));
-    match place.and_then(|place| values.get(place)) {
+    match place_of(id).and_then(|place| values.get(place)) {
         Some(value) => Ok(value.clone()),
         None => plan_err!("there is no parameter {id}"),
     }
+}
+
+/// The place of a parameter among the values, by its name in a plan: `$1` is the first.
+pub fn place_of(id: &str) -> Option<usize> {
+    id.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)
 }
 
 /// The text of a literal in quotes: it has no type but that of the parameter, in whose text form it

@@ -16,7 +16,7 @@ pub struct StoreOptions {
     pub checkpoint_after_bytes: u64,
     /// Memory of one table's recent writes, in bytes, beyond which writers wait for the fold.
     pub delta_bytes_max: u64,
-    /// Encoded bytes of the entities of one run file; whoever writes files holds twice as much.
+    /// Encoded bytes of the entities of one run file: a writer buffers the entities of two.
     pub file_bytes: usize,
     /// When single writes are acknowledged; everything else is synced first.
     pub durability: Durability,

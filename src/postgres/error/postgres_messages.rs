@@ -135,11 +135,11 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r"Can't cast value \S+ to type (\S+)", |found| {
             Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("{} out of range", type_name(&found[1])))
         }),
-        wording(r"^.*Expected an integer value", |_| {
+        wording(r"Expected an integer value", |_| {
             Error::new(SqlState::DATATYPE_MISMATCH, "an offset of rows must be an integer")
         }),
         wording(r"Unsupported SQL unary operator", |_| {
-            with_usual_hint(Error::new(SqlState::UNDEFINED_FUNCTION, "operator does not exist: value !"))
+            with_usual_hint(Error::new(SqlState::UNDEFINED_FUNCTION, "operator does not exist: !"))
         }),
         wording(r"Cannot cast string '((?s).*)' to value of (\S+) type", |found| {
             let message = format!("invalid input syntax for type {}: \"{}\"", type_name(&found[2]), &found[1]);

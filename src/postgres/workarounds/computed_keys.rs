@@ -91,8 +91,7 @@ impl OptimizerRule for ShareGroupingTerms {
             .iter()
             .zip(grouped.schema().columns())
             .map(|((relation, field), column)| Expr::Column(column).alias_qualified(relation.cloned(), field.name()));
-        let named = named.collect();
-        Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(named, Arc::new(grouped))?)))
+        Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(named.collect(), Arc::new(grouped))?)))
     }
 }
 
@@ -271,8 +270,8 @@ fn is_computed(key: &Expr) -> bool {
     !matches!(key, Expr::Column(_)) && key.any_column_refs()
 }
 
-/// Whether a column is taken for one of a relation, by its name: those of casts are called as what
-/// is cast.
+/// Whether the name of an unqualified column reads as a qualified one: a cast is named as what is
+/// cast.
 fn is_misread(term: &Expr) -> bool {
     matches!(term, Expr::Column(Column { relation: None, name, .. }) if name.contains('.'))
 }

@@ -40,7 +40,7 @@ pub(super) fn split<'b>(body: &'b str, boundary: &str) -> Vec<&'b str> {
 pub(super) fn is_closed(body: &str, boundary: &str) -> bool {
     let ends =
         |line: &str| line.trim_end().strip_prefix("--").and_then(|rest| rest.strip_prefix(boundary)) == Some("--");
-    body.lines().any(ends)
+    body.lines().rev().any(ends)
 }
 
 /// The headers at the beginning of a text, and what is behind the blank lines after them.

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, Schema, SchemaRef};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, ScalarValue};
 
 use super::key_read::KeyRead;
 use super::pipeline::Pipeline;
-use crate::planner::Column;
 use rowkey_base::Result;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::types::{PostgresType, SqlValue};
@@ -33,14 +32,14 @@ pub(crate) struct KeyQuery {
 const VALUES_MAX: usize = 40_000;
 
 impl KeyQuery {
-    /// The rows, under the names and with the types of `columns`. `None` if the statement has to be
+    /// The rows, under the names and with the types of `fields`. `None` if the statement has to be
     /// run as a query.
     pub(crate) async fn rows(
         &self,
         files: &RunFiles,
         snapshot: &Snapshot,
         values: &[SqlValue],
-        columns: &[Column],
+        fields: Vec<FieldRef>,
     ) -> Result<Option<RecordBatch>> {
         let Some(scalars) = self.scalars(values)? else { return Ok(None) };
         let rows = match &self.read {
@@ -58,12 +57,13 @@ impl KeyQuery {
             return Ok(None);
         }
         let computed = self.pipeline.run(rows, &scalars).map_err(from_datafusion)?;
-        let fields = columns.iter().zip(computed.columns()).map(|(column, values)| {
-            Arc::new(column.field.as_ref().clone().with_data_type(values.data_type().clone()).with_nullable(true))
-        });
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let are_alike = |(field, values): (&FieldRef, &ArrayRef)| field.data_type() == values.data_type();
+        if !fields.iter().zip(computed.columns()).all(are_alike) {
+            return Ok(None);
+        }
         let options = RecordBatchOptions::new().with_row_count(Some(computed.num_rows()));
-        let labelled = RecordBatch::try_new_with_options(schema, computed.columns().to_vec(), &options);
+        let labelled =
+            RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), computed.columns().to_vec(), &options);
         labelled.map(Some).map_err(|error| from_datafusion(DataFusionError::from(error)))
     }
 

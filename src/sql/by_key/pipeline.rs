@@ -16,6 +16,8 @@ use datafusion::logical_expr::{Expr, SortExpr};
 use datafusion::physical_expr::aggregate::{LoweredAggregate, LoweredAggregateBuilder};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
+use rowkey_postgres::parameters::place_of;
+
 /// What is done with the rows of the step before.
 #[derive(Debug)]
 pub(super) enum Step {
@@ -103,11 +105,6 @@ fn bound(expr: &Expr, values: &[ScalarValue]) -> Result<Expr> {
         _ => Ok(Transformed::no(expr)),
     };
     expr.clone().transform_up(value).data()
-}
-
-/// The place of a parameter among the values.
-pub(super) fn place_of(id: &str) -> Option<usize> {
-    id.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)
 }
 
 fn evaluate(expr: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<ArrayRef> {

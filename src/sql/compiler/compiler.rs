@@ -338,9 +338,13 @@ impl Compiler {
         let by_key = match &row_locks {
             None => by_key::recognize(&Analyzed::Query {
                 plan: &planned.plan,
-                analyze: &|| functions::conditional(ctes::analyzed(&planner.state, &planned.plan).ok()?).ok(),
+                analyze: &|| {
+                    let analyzed = planned.analyzed.clone();
+                    let analyzed = analyzed.or_else(|| ctes::analyzed(&planner.state, &planned.plan).ok())?;
+                    functions::conditional(analyzed).ok()
+                },
                 parameters: &planned.parameters,
-                config: &self.lasting_config(context),
+                config: &|| self.lasting_config(context),
             }),
             Some(_) => None,
         };

@@ -54,7 +54,8 @@ impl Prepared {
     }
 
     /// Whether it is a query of few rows, which is computed without a plan of DataFusion.
-    pub fn is_key_query(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_key_query(&self) -> bool {
         self.plan.as_ref().is_some_and(|plan| matches!(plan.by_key, Some(KeyStatement::Query(_))))
     }
 

@@ -103,6 +103,8 @@ pub(crate) struct PlannedQuery {
     pub plan: LogicalPlan,
     pub parameters: Vec<&'static PostgresType>,
     pub columns: Vec<Column>,
+    /// What the analyzer makes of the plan, where it was asked for the types of the columns.
+    pub analyzed: Option<LogicalPlan>,
     /// Schemas and names of the relations that it reads.
     pub relations: Vec<(String, String)>,
 }
@@ -282,7 +284,7 @@ impl StatementPlanner {
                 column.modifier = modifier;
             }
         }
-        Ok(PlannedQuery { plan, parameters, columns, relations: Vec::new() })
+        Ok(PlannedQuery { plan, parameters, columns, analyzed, relations: Vec::new() })
     }
 
     /// Whether the output is nothing but columns of entity tables, whose types are stored. Those of

@@ -1,6 +1,6 @@
 //! How the rows of a run file are cut into row groups.
 //!
-//! A row group is encoded in memory until it ends, by whoever writes the file.
+//! The Parquet writer buffers a row group until it is flushed.
 
 /// Most rows of a row group.
 pub(super) const ROW_GROUP_ROWS_MAX: usize = 64 * 1024;

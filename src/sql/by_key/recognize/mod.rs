@@ -31,7 +31,7 @@ pub(crate) enum Analyzed<'a> {
         analyze: &'a dyn Fn() -> Option<LogicalPlan>,
         parameters: &'a [&'static PostgresType],
         /// What functions ask of the session.
-        config: &'a Arc<ConfigOptions>,
+        config: &'a dyn Fn() -> Arc<ConfigOptions>,
     },
     Write {
         write: &'a Write,
@@ -58,12 +58,10 @@ impl KeyStatement {
         values: &[SqlValue],
         columns: &[Column],
     ) -> Result<Option<RecordBatch>> {
+        let fields = || columns.iter().map(|column| Arc::clone(&column.field)).collect::<Vec<_>>();
         match self {
-            KeyStatement::Read(read) => {
-                let fields: Vec<_> = columns.iter().map(|column| Arc::clone(&column.field)).collect();
-                read.rows(files, snapshot, values, &Arc::new(Schema::new(fields))).await
-            }
-            KeyStatement::Query(query) => query.rows(files, snapshot, values, columns).await,
+            KeyStatement::Read(read) => read.rows(files, snapshot, values, &Arc::new(Schema::new(fields()))).await,
+            KeyStatement::Query(query) => query.rows(files, snapshot, values, fields()).await,
             KeyStatement::Write(_) => Ok(None),
         }
     }

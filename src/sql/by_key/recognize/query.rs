@@ -17,8 +17,9 @@ use datafusion::logical_expr::{
 use super::read::{Condition, may_be_read};
 use crate::by_key::key_query::KeyQuery;
 use crate::by_key::key_read::{KeyRead, Rows};
-use crate::by_key::pipeline::{Pipeline, Step, place_of};
+use crate::by_key::pipeline::{Pipeline, Step};
 use crate::provider::{EntityRows, EntityTable};
+use rowkey_postgres::parameters::place_of;
 use rowkey_postgres::types::PostgresType;
 
 /// More expressions than these are compiled and computed apart from sockets.
@@ -51,12 +52,12 @@ pub(super) fn recognize(
     plan: &LogicalPlan,
     analyze: &dyn Fn() -> Option<LogicalPlan>,
     parameters: &[&'static PostgresType],
-    config: &Arc<ConfigOptions>,
+    config: &dyn Fn() -> Arc<ConfigOptions>,
 ) -> Option<KeyQuery> {
     let (lower, leaf) = nodes(plan)?;
     let Leaf::Table(scan) = leaf else {
         let computed = Computed::of(&analyze()?)?;
-        return Some(computed.query(None, parameters, config));
+        return Some(computed.query(None, parameters, config()));
     };
     let provider = source_as_provider(&scan.source).ok()?;
     let table = provider.downcast_ref::<EntityTable>()?;
@@ -72,7 +73,7 @@ pub(super) fn recognize(
         return None;
     }
     let columns = EntityRows::new(table.columns(), computed.columns.iter().copied())?;
-    Some(computed.query(Some(KeyRead::new(table, partition, rows, columns, None)), parameters, config))
+    Some(computed.query(Some(KeyRead::new(table, partition, rows, columns, None)), parameters, config()))
 }
 
 /// What is computed from the rows.
@@ -112,11 +113,11 @@ impl Computed {
         mut self,
         read: Option<KeyRead>,
         parameters: &[&'static PostgresType],
-        config: &Arc<ConfigOptions>,
+        config: Arc<ConfigOptions>,
     ) -> KeyQuery {
         self.parameters.resize(parameters.len(), None);
         let parameters = parameters.iter().copied().zip(self.parameters).collect();
-        let pipeline = Pipeline { steps: self.steps, config: Arc::clone(config) };
+        let pipeline = Pipeline { steps: self.steps, config };
         KeyQuery { read, schema: self.schema, pipeline, parameters, expressions: self.expressions }
     }
 }

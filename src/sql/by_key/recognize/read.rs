@@ -7,6 +7,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Expr, FetchType, LogicalPlan
 
 use crate::by_key::key_read::{Bound, KeyRead, Operand, Rows};
 use crate::provider::{EntityRows, EntityTable};
+use rowkey_postgres::parameters::place_of;
 use rowkey_postgres::types::PostgresType;
 
 /// Places of the key columns in every table.
@@ -187,7 +188,7 @@ fn operand(expr: &Expr, parameters: &[&'static PostgresType]) -> Option<Operand>
             Some(Operand::Text(text.clone()))
         }
         Expr::Placeholder(placeholder) => {
-            let place = placeholder.id.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)?;
+            let place = place_of(&placeholder.id)?;
             ["text", "varchar"].contains(&parameters.get(place)?.name).then_some(Operand::Parameter(place))
         }
         // Between types of text, a cast changes nothing.

@@ -8,6 +8,7 @@ use crate::by_key::key_write::{KeyAction, KeyWrite, OnConflict};
 use crate::planner::PlanningSettings;
 use crate::writes::{Action, Conflict, ConstantExpr, Source, Target, Write, cast_parameter, constant_assignments};
 use rowkey_model::Value;
+use rowkey_postgres::parameters::place_of;
 use rowkey_postgres::settings::Settings;
 use rowkey_postgres::types::{PostgresType, oid};
 use rowkey_storage::run::{PARTITION_KEY, ROW_KEY};
@@ -114,10 +115,7 @@ fn key_part(expr: &Expr) -> Option<ConstantExpr> {
     let Expr::Value(value) = expr else { return None };
     match &value.value {
         ast::Value::SingleQuotedString(text) => Some(ConstantExpr::Literal(Some(Value::String(text.clone())))),
-        ast::Value::Placeholder(name) => {
-            let number: usize = name.strip_prefix('$')?.parse().ok()?;
-            Some(ConstantExpr::Parameter(number.checked_sub(1)?))
-        }
+        ast::Value::Placeholder(name) => place_of(name).map(ConstantExpr::Parameter),
         _ => None,
     }
 }
