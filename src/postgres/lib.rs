@@ -14,6 +14,7 @@ pub mod desugar;
 pub mod error;
 pub mod functions;
 mod install;
+pub mod memory_pool;
 pub mod names;
 pub mod parameters;
 mod pass_through;

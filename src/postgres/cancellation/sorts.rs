@@ -172,7 +172,6 @@ mod tests {
     use arrow::compute::SortOptions;
     use arrow::datatypes::{DataType, Field, Int64Type, Schema};
     use datafusion::datasource::memory::MemorySourceConfig;
-    use datafusion::execution::memory_pool::FairSpillPool;
     use datafusion::execution::runtime_env::RuntimeEnvBuilder;
     use datafusion::physical_expr::expressions::Column;
     use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
@@ -181,6 +180,7 @@ mod tests {
 
     use super::super::signals::Signals;
     use super::*;
+    use crate::memory_pool::FairPool;
 
     const POOL_BYTES: usize = 32 << 20;
 
@@ -225,7 +225,7 @@ mod tests {
         config.options_mut().extensions.insert(ValueBudget::of_memory(2 * POOL_BYTES as u64));
         let files = ValueBudget::of(config.options()).merge_fan_in(POOL_BYTES, 3);
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(FairSpillPool::new(POOL_BYTES)))
+            .with_memory_pool(Arc::new(FairPool::new(POOL_BYTES)))
             .with_max_spill_merge_fan_in(files)
             .build_arc()?;
         Ok(SessionContext::new_with_config_rt(config, runtime).task_ctx())

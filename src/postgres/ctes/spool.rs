@@ -380,12 +380,12 @@ mod tests {
     use arrow::array::{AsArray, Int64Array};
     use arrow::datatypes::{DataType, Field, Int64Type, Schema};
     use datafusion::datasource::memory::MemorySourceConfig;
-    use datafusion::execution::memory_pool::FairSpillPool;
     use datafusion::execution::runtime_env::RuntimeEnvBuilder;
     use datafusion::prelude::{SessionConfig, SessionContext};
     use futures::{StreamExt, TryStreamExt};
 
     use super::*;
+    use crate::memory_pool::FairPool;
 
     const BATCHES: i64 = 40;
     const ROWS: i64 = 1_000;
@@ -402,7 +402,7 @@ mod tests {
         };
         let batches = (0..BATCHES).map(batch).collect::<std::result::Result<Vec<_>, _>>()?;
         let plan = MemorySourceConfig::try_new_exec(&[batches], Arc::clone(&schema), None)?;
-        let pool = Arc::new(FairSpillPool::new(memory_bytes));
+        let pool = Arc::new(FairPool::new(memory_bytes));
         let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc()?;
         let context = SessionContext::new_with_config_rt(SessionConfig::new(), runtime).task_ctx();
         let spool = CteSpool::new("u".to_owned());

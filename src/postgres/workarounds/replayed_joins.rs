@@ -85,7 +85,6 @@ mod tests {
     use arrow::array::{ArrayRef, Int64Array, RecordBatch};
     use datafusion::common::{DataFusionError, JoinSide};
     use datafusion::datasource::memory::MemorySourceConfig;
-    use datafusion::execution::memory_pool::FairSpillPool;
     use datafusion::execution::runtime_env::RuntimeEnvBuilder;
     use datafusion::logical_expr::Operator;
     use datafusion::physical_expr::expressions::{BinaryExpr, Column};
@@ -97,6 +96,7 @@ mod tests {
     use futures::FutureExt;
 
     use super::*;
+    use crate::memory_pool::FairPool;
 
     const ROWS: i64 = 1_000;
 
@@ -130,7 +130,7 @@ mod tests {
     }
 
     async fn rows(plan: Arc<dyn ExecutionPlan>, memory_bytes: usize) -> Result<usize> {
-        let pool = Arc::new(FairSpillPool::new(memory_bytes));
+        let pool = Arc::new(FairPool::new(memory_bytes));
         let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc()?;
         let session = SessionContext::new_with_config_rt(SessionConfig::new(), runtime);
         let batches = collect(plan, session.task_ctx()).await?;

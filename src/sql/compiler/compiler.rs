@@ -7,7 +7,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::source_as_provider;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{
-    FairSpillPool, GreedyMemoryPool, MemoryConsumer, MemoryPool, MemoryReservation, TrackConsumersPool,
+    GreedyMemoryPool, MemoryConsumer, MemoryPool, MemoryReservation, TrackConsumersPool,
 };
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
@@ -50,6 +50,7 @@ use rowkey_postgres::ctes;
 use rowkey_postgres::error::{external, from_datafusion};
 use rowkey_postgres::functions;
 use rowkey_postgres::functions::system::FunctionContextExtension;
+use rowkey_postgres::memory_pool::FairPool;
 use rowkey_postgres::parameters;
 use rowkey_postgres::rules::Rules;
 use rowkey_postgres::settings::{NEW_PROPERTIES, Settings};
@@ -120,7 +121,7 @@ impl Compiler {
     pub fn new(store: Arc<Store>, account: AccountName, options: SessionOptions) -> Result<Self> {
         let memory_bytes = query_memory_bytes(options.memory_bytes);
         let pool_bytes = (memory_bytes / POOL_PARTS).max(memory_bytes.min(POOL_BYTES_MIN)) as usize;
-        let pool = FairSpillPool::new(pool_bytes);
+        let pool = FairPool::new(pool_bytes);
         let named = std::num::NonZeroUsize::new(CONSUMERS_NAMED).unwrap_or(std::num::NonZeroUsize::MIN);
         let spill = match &options.spill {
             Some(folder) => DiskManagerMode::Directories(vec![folder.path().to_owned()]),
