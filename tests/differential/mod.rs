@@ -105,8 +105,9 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         for _ in 0..100 {
             let scope = Scope { tables: &[""], risky: true };
             let deep = expression(any_kind(&mut dice), 3, scope, &mut dice);
-            // A NULL known beforehand makes PostgreSQL skip what would fail.
-            if deep.contains("NULL") {
+            // A NULL known beforehand, as a CASE of a constant may be, makes PostgreSQL skip what would
+            // fail.
+            if deep.contains("NULL") || deep.contains("CASE '") {
                 continue;
             }
             compared.question(&format!("SELECT {deep} AS e FROM parts ORDER BY {}", query::K), true)?;

@@ -71,7 +71,8 @@ impl CatalogCasts {
                 return Ok(Transformed::yes(cast));
             }
         }
-        if field.data_type().is_string() {
+        // Of what is held as a string, `jsonb` alone is no text.
+        if field.data_type().is_string() && field.data_type() != &DataType::LargeUtf8 {
             if let Some(from) = from.as_ref().and_then(|from| postgres_type(from))
                 && REGISTERED_TYPES.contains(&from)
                 && let Some(printed) = self.call(&format!("{from}out"), *expr.clone())
@@ -81,7 +82,10 @@ impl CatalogCasts {
             if from.as_ref().is_some_and(|from| matches!(from.data_type(), DataType::List(_)))
                 && let Some(printed) = self.call("array_out", *expr.clone())
             {
-                return Ok(Transformed::yes(printed));
+                return Ok(Transformed::yes(match field.metadata().is_empty() {
+                    true => printed,
+                    false => Expr::Cast(Cast { expr: Box::new(printed), field }),
+                }));
             }
         }
         if let DataType::List(_) = field.data_type()

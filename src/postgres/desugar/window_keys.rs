@@ -15,7 +15,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projecti
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
-use super::decorrelation::behind_barriers;
+use crate::functions::behind_barriers;
 
 /// What the names of keys behind barriers begin with.
 const KEY: &str = "__window_key";

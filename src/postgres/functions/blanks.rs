@@ -1,14 +1,20 @@
 //! Blanks at the end of `char(n)`, which values do not have: comparisons and most functions ignore
 //! them, patterns and what shows a value do not.
 
+use std::sync::Arc;
+
+use arrow::datatypes::FieldRef;
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 
+use super::cast::PostgresCast;
 use super::kind::Kind;
-use super::resolution::{Resolver, call};
+use super::resolution::{Resolver, as_text_of_type, call};
 use super::scalar::type_of;
 use super::strings;
-use super::type_names::{TYPE_LENGTH, is_character};
+use super::type_names::{TEXT, TYPE_LENGTH, is_character};
+use crate::types::POSTGRES_TYPE;
 
 impl Resolver<'_> {
     /// Whether a function sees the blanks of its arguments.
@@ -40,6 +46,22 @@ impl Resolver<'_> {
             return None;
         }
         self.is_char(value).then(|| Expr::Literal(ScalarValue::Utf8View(Some(stripped.to_owned())), None))
+    }
+
+    /// A value cast to the type that it is held as. A `char(n)` is a text from here on, which
+    /// DataFusion's cast would leave what it is, and so is any other type of texts.
+    pub(super) fn as_plain(&self, expr: Expr, target: &FieldRef) -> Expr {
+        if self.is_char(&expr) {
+            let cast = PostgresCast::udf(Arc::clone(target));
+            return Expr::ScalarFunction(ScalarFunction::new_udf(cast, vec![expr]));
+        }
+        let field = expr.to_field(self.schema).map(|(_, field)| field);
+        match Kind::of(target.data_type()) {
+            Kind::Text if field.is_ok_and(|field| field.metadata().contains_key(POSTGRES_TYPE)) => {
+                as_text_of_type(expr, TEXT)
+            }
+            _ => expr,
+        }
     }
 
     /// Whether an expression is a `char(n)`.

@@ -10,8 +10,8 @@ use arrow::array::{Array, ArrayRef, Date32Array, Int64Array};
 use datafusion::common::Result;
 
 use super::calendar::{
-    Civil, JULIAN_EPOCH, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, civil_of_days,
-    days_in_month, days_of_civil, is_leap, iso_weekday,
+    Civil, JULIAN_EPOCH, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, civil_of_days, days_in_month,
+    days_of_civil, is_leap, iso_weekday,
 };
 use super::date_template::{Field, Part, parts};
 use super::error::{SqlState, fail};
@@ -349,7 +349,7 @@ impl Fields {
         }
     }
 
-    /// Microseconds that clocks show, and the offset east of Greenwich in seconds, if it was there.
+    /// What clocks show, and the offset east of Greenwich in seconds, if it was there.
     fn moment(mut self, text: &str) -> Result<Read> {
         let beyond =
             || fail(SqlState::DATETIME_FIELD_OVERFLOW, format!("date/time field value out of range: \"{text}\""));
@@ -434,7 +434,7 @@ impl Fields {
             return beyond();
         }
         let time = hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + second * MICROS_PER_SECOND + micros;
-        let Some(at) = (Civil { year, month, day, micros: time }).to_micros() else { return beyond() };
+        let shown = Civil { year, month, day, micros: time };
         let zone = match self.zone_sign {
             0 => None,
             _ if !(0..=15).contains(&self.zone_hours) || !(0..60).contains(&self.zone_minutes) => {
@@ -443,7 +443,7 @@ impl Fields {
             }
             sign => Some(sign * (self.zone_hours * 3600 + self.zone_minutes * 60)),
         };
-        Ok((at, zone))
+        Ok((shown, zone))
     }
 }
 
@@ -453,8 +453,8 @@ fn iso_week_days(year: i64, week: i64) -> i64 {
     fourth - (iso_weekday(fourth) - 1) + (week - 1) * 7
 }
 
-/// Microseconds that clocks show, and seconds east of Greenwich, if they were there.
-type Read = (i64, Option<i64>);
+/// What clocks show, and seconds east of Greenwich, if they were there.
+type Read = (Civil, Option<i64>);
 
 /// What each row shows, and its offset; nothing where an argument is NULL.
 fn moments(call: &Call) -> Result<Vec<Option<Read>>> {
@@ -467,9 +467,9 @@ fn moments(call: &Call) -> Result<Vec<Option<Read>>> {
 
 pub(super) fn to_date(call: &Call) -> Result<ArrayRef> {
     let days = moments(call)?.into_iter().map(|moment| match moment {
-        Some((at, _)) => {
-            let days = at.div_euclid(MICROS_PER_DAY);
-            let days = Some(days).filter(|days| DATE_DAYS.contains(days)).and_then(|days| i32::try_from(days).ok());
+        Some((shown, _)) => {
+            let days =
+                Some(shown.days()).filter(|days| DATE_DAYS.contains(days)).and_then(|days| i32::try_from(days).ok());
             days.map(Some).ok_or_else(|| date_range("date"))
         }
         None => Ok(None),
@@ -479,12 +479,12 @@ pub(super) fn to_date(call: &Call) -> Result<ArrayRef> {
 
 pub(super) fn to_timestamp(call: &Call) -> Result<ArrayRef> {
     let moments = moments(call)?.into_iter().map(|moment| match moment {
-        Some((local, offset)) => {
-            let at = match offset {
+        Some((shown, offset)) => {
+            let at = shown.to_micros().map(|local| match offset {
                 Some(seconds) => local - seconds * MICROS_PER_SECOND,
                 None => call.zone.moment(local),
-            };
-            if in_range(at) { Ok(Some(at)) } else { Err(date_range("timestamp")) }
+            });
+            at.filter(|at| in_range(*at)).map(Some).ok_or_else(|| date_range("timestamp"))
         }
         None => Ok(None),
     });

@@ -149,7 +149,7 @@ pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
 
 /// The expression as a key by which rows are grouped, whose value is shown, if it is one of
 /// doubles.
-fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
+pub fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
     match type_of(&expr, schema) {
         Ok(data_type) if has_doubles(&data_type) && !is_nonzero(&expr) && !is_key(&expr) => call(&KEY, vec![expr]),
         _ => expr,

@@ -1,9 +1,10 @@
 //! Which types expressions have, and what they are brought to: PostgreSQL's rules, before the query
 //! engine applies its own.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, FieldRef};
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchemable, Operator};
@@ -12,6 +13,7 @@ use super::arithmetic;
 use super::array_literal;
 use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, are_untyped, common_type, literal, unmatched};
+use super::conditional::may_fail;
 use super::deferred;
 use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
@@ -20,6 +22,7 @@ use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::like_texts;
 use super::numeric_like::{numeric_like, numerics_like};
+use super::optimization_barrier::optimization_barrier;
 use super::regular_expressions;
 use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND, Scalar, type_of};
 use super::stored_types;
@@ -242,6 +245,10 @@ impl Resolver<'_> {
     /// types.
     pub(super) fn compared(&self, left: Expr, op: Operator, right: Expr) -> Expr {
         match self.zone {
+            // Else it is answered without them, also where they are errors.
+            Some(_) if left == right && may_fail(&left) => {
+                keys::comparison(optimization_barrier(left), op, right, self.schema, self.stored)
+            }
             Some(_) => keys::comparison(left, op, right, self.schema, self.stored),
             None => Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right))),
         }
@@ -530,7 +537,7 @@ impl Resolver<'_> {
         }
         let plain = named.is_none() && !field.metadata().contains_key(TYPE_LENGTH);
         if plain && from == *field.data_type() {
-            return Ok(if self.is_char(&expr) { as_plain_text(expr, field) } else { expr });
+            return Ok(self.as_plain(expr, field));
         }
         self.cast_to_field(expr, &from, Arc::clone(field))
     }
@@ -542,7 +549,7 @@ impl Resolver<'_> {
             Some(argument) if args.is_empty() => {
                 let from = type_of(&argument, self.schema)?;
                 if from == *target.data_type() && target.metadata().is_empty() {
-                    return Ok(if self.is_char(&argument) { as_plain_text(argument, &target) } else { argument });
+                    return Ok(self.as_plain(argument, &target));
                 }
                 self.cast_to_field(argument, &from, target)
             }
@@ -603,16 +610,18 @@ impl Resolver<'_> {
             return Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), field)));
         }
         if !cast::exists(Kind::of(from), Kind::of(wanted)) {
-            let message = format!("cannot cast type {} to {}", Kind::of(from).name(), Kind::of(wanted).name());
+            let message = format!("cannot cast type {} to {}", shown_type(from), shown_type(wanted));
             return fail(SqlState::CANNOT_COERCE, message);
         }
         Ok(Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![expr])))
     }
 }
 
-/// A `char(n)` that is a text from here on: DataFusion's cast would leave it what it is.
-fn as_plain_text(expr: Expr, field: &FieldRef) -> Expr {
-    Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(Arc::clone(field)), vec![expr]))
+/// A text as one of another type of texts, by its name in `pg_type`; the same text.
+pub(super) fn as_text_of_type(text: Expr, name: &str) -> Expr {
+    let metadata = HashMap::from([(POSTGRES_TYPE.to_owned(), name.to_owned())]);
+    let field = Arc::new(Field::new("", DataType::Utf8View, true).with_metadata(metadata));
+    Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![text]))
 }
 
 pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr {
@@ -622,6 +631,14 @@ pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) 
 /// Whether DataFusion would compare values of a type otherwise.
 fn has_key(kind: Kind) -> bool {
     kind.is_float() || kind.is_compared_by_key()
+}
+
+/// A type in messages.
+fn shown_type(data_type: &DataType) -> String {
+    match data_type {
+        DataType::List(item) => format!("{}[]", Kind::of(item.data_type()).name()),
+        data_type => Kind::of(data_type).name().to_owned(),
+    }
 }
 
 /// An array of `json` or `jsonb`, whose elements DataFusion compares as texts.

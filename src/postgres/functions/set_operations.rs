@@ -8,9 +8,9 @@ use datafusion::logical_expr::{Distinct, Expr, Join, JoinType, LogicalPlan, Proj
 
 use super::common_type::{are_untyped, common_type, unmatched};
 use super::error::{SqlState, fail};
-use super::kind::unknown_text;
-use super::resolution::Resolver;
-use super::type_names::{TYPE_LENGTH, is_character};
+use super::kind::{Kind, unknown_text};
+use super::resolution::{Resolver, as_text_of_type};
+use super::type_names::{TEXT, TYPE_LENGTH, is_character};
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
@@ -22,32 +22,56 @@ pub(super) fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
     }
     refuse_mixed_characters(&union, width)?;
     let wanted = common_types("UNION", &union.inputs.iter().map(Arc::as_ref).collect::<Vec<_>>())?;
+    let types = text_types(&union.inputs, width);
     let inputs = union
         .inputs
         .into_iter()
         .map(|input| projected(Arc::unwrap_or_clone(input), &wanted, zone).map(Arc::new))
         .collect::<Result<Vec<_>>>()?;
+    let inputs = typed_alike(inputs, &types)?;
     let schema = union.schema;
     let retyped = Union::try_new_with_loose_types(inputs)?;
-    let retyped_inputs = &retyped.inputs;
     // Names stay those of the union as it was planned.
     let fields: Vec<_> = schema
         .iter()
         .zip(retyped.schema.fields())
-        .enumerate()
-        .map(|(place, ((qualifier, field), retyped))| {
-            let mut field = retyped.as_ref().clone().with_name(field.name());
-            // A type that not all of them have is not the column's.
-            let name = |input: &Arc<LogicalPlan>| input.schema().field(place).metadata().get(POSTGRES_TYPE).cloned();
-            let first = retyped_inputs.first().and_then(name);
-            if retyped_inputs.iter().any(|input| name(input) != first) {
-                field.metadata_mut().remove(POSTGRES_TYPE);
-            }
-            (qualifier.cloned(), Arc::new(field))
+        .map(|((qualifier, field), retyped)| {
+            (qualifier.cloned(), Arc::new(retyped.as_ref().clone().with_name(field.name())))
         })
         .collect();
     let schema = DFSchema::new_with_metadata(fields, schema.metadata().clone())?;
     Ok(LogicalPlan::Union(Union { inputs: retyped.inputs, schema: Arc::new(schema) }))
+}
+
+/// The PostgreSQL type of each column of texts that differ in it: that of the first which has a
+/// type, since `varchar` and `text` are cast to one another.
+fn text_types(inputs: &[Arc<LogicalPlan>], width: usize) -> Vec<Option<String>> {
+    let first = |place: usize| {
+        let is_text = |input: &&Arc<LogicalPlan>| Kind::of(input.schema().field(place).data_type()) == Kind::Text;
+        let mut texts = inputs.iter().filter(is_text).filter(|input| !is_unknown_column(input, place));
+        let name = |input: &LogicalPlan| input.schema().field(place).metadata().get(POSTGRES_TYPE).cloned();
+        let first = name(texts.next()?);
+        inputs.iter().any(|input| name(input) != first).then(|| first.unwrap_or_else(|| TEXT.to_owned()))
+    };
+    (0..width).map(first).collect()
+}
+
+/// Inputs whose columns are of these PostgreSQL types.
+fn typed_alike(inputs: Vec<Arc<LogicalPlan>>, types: &[Option<String>]) -> Result<Vec<Arc<LogicalPlan>>> {
+    if types.iter().all(Option::is_none) {
+        return Ok(inputs);
+    }
+    let named = |input: Arc<LogicalPlan>| {
+        let columns = input.schema().columns().into_iter().zip(types).map(|(column, wanted)| match wanted {
+            Some(wanted) => {
+                let (relation, name) = (column.relation.clone(), column.name.clone());
+                as_text_of_type(Expr::Column(column), wanted).alias_qualified(relation, name)
+            }
+            None => Expr::Column(column),
+        });
+        Ok(Arc::new(LogicalPlan::Projection(Projection::try_new(columns.collect(), input)?)))
+    };
+    inputs.into_iter().map(named).collect()
 }
 
 /// Beside other texts `character` has no blanks, and beside other lengths those of each value: a

@@ -29,7 +29,7 @@ pub(super) fn run(call: &Call) -> Result<ArrayRef> {
     let kind = match call.kind(0) {
         Kind::Timestamp => Kind::Timestamp,
         Kind::Date | Kind::TimestampTz | Kind::Text | Kind::Null => Kind::TimestampTz,
-        Kind::Interval => return of_intervals(call),
+        Kind::Interval | Kind::Time => return of_intervals(call),
         kind if kind.is_number() => return super::number_pattern::run(call),
         _ => return super::scalar::undefined(call.function, call.args.iter().map(|array| array.data_type())),
     };

@@ -30,6 +30,7 @@ pub(super) const WRITTEN: &str = "numeric";
 /// Types held as unsigned numbers.
 const OID_TYPES: [&str; 10] =
     ["oid", "regclass", "regtype", "regproc", "regprocedure", "regnamespace", "regrole", "xid", "cid", "regoper"];
+pub(super) const TEXT: &str = "text";
 /// Types held as texts.
 const TEXT_TYPES: [&str; 6] = ["name", "varchar", "bpchar", "pg_node_tree", "unknown", "refcursor"];
 

@@ -150,9 +150,10 @@ impl Resolver<'_> {
             | Expr::ILike { expr: left, pattern: right, .. }
             | Expr::SimilarTo { expr: left, pattern: right, .. }
             | Expr::RLike { expr: left, pattern: right, .. }
-            | Expr::Position { expr: left, r#in: right }
             | Expr::AtTimeZone { timestamp: left, time_zone: right }
             | Expr::InUnnest { expr: left, array_expr: right, .. } => out.extend([left.as_mut(), right.as_mut()]),
+            // A call of position with the text first.
+            Expr::Position { expr: sought, r#in: text } => out.extend([text.as_mut(), sought.as_mut()]),
             Expr::Between { expr, low, high, .. } => out.extend([expr.as_mut(), low.as_mut(), high.as_mut()]),
             Expr::InList { expr, list, .. } => {
                 out.push(expr);

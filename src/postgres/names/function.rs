@@ -183,6 +183,7 @@ impl Resolver<'_> {
                 level.different_windows.insert(window.to_string());
                 refuse(excess_width(level.window_calls, "calls of window functions"))?;
             }
+            level.returns_sets |= called == Called::Set;
             if called == Called::Aggregate && function.over.is_none() {
                 level.aggregates += 1;
                 level.different_aggregates.insert(function.to_string());

@@ -66,6 +66,8 @@ pub(super) struct Level {
     /// How many calls of aggregates and of window functions it has, as far as it is resolved.
     pub aggregates: usize,
     pub window_calls: usize,
+    /// Whether its select list returns sets.
+    pub returns_sets: bool,
     /// The aggregates that differ, as they are written.
     pub different_aggregates: HashSet<String>,
     /// The windows that differ, as they are written.

@@ -1,5 +1,6 @@
 //! SELECT: the select list and the clauses that refer to it.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
@@ -8,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::column::{Base, Output, fold, quoted, rename, unique};
+use super::column::{Base, Output, fold, numbered, quoted, rename, unique};
 use super::error::{NameError, Result, SqlState, refuse};
 use super::key_groups::named_columns;
 use super::label::{Label, label, subquery_label};
@@ -163,15 +164,27 @@ impl Resolver<'_> {
         }
         let names = unique(&labels);
         let outputs = labels.into_iter().zip(names).zip(origins.into_iter().zip(computed));
-        Ok(exprs
-            .into_iter()
-            .zip(outputs)
-            .map(|(expr, ((label, name), (origin, computed)))| Item {
-                expr,
-                output: Output { label, name, origin },
-                computed,
-            })
-            .collect())
+        let items = exprs.into_iter().zip(outputs).map(|(expr, ((label, name), (origin, computed)))| Item {
+            expr,
+            output: Output { label, name, origin },
+            computed,
+        });
+        let mut items: Vec<_> = items.collect();
+        self.rename_beside_sets(&mut items);
+        Ok(items)
+    }
+
+    /// Gives items beside a set names that no column below has: the planner projects columns beside
+    /// what is computed of them, before it unnests.
+    fn rename_beside_sets(&self, items: &mut [Item]) {
+        let Some(level) = self.levels.last().filter(|level| level.returns_sets) else { return };
+        let mut taken: HashSet<Rc<str>> = items.iter().map(|item| Rc::clone(&item.output.name)).collect();
+        taken.extend(level.frame.columns.iter().map(|column| Rc::clone(&column.name)));
+        let below: HashSet<&str> = level.frame.columns.iter().map(|column| column.name.as_ref()).collect();
+        for item in items.iter_mut().filter(|item| !item.is_named() && below.contains(item.output.name.as_ref())) {
+            item.output.name = numbered(&item.output.name, |name| !taken.contains(name)).into();
+            taken.insert(Rc::clone(&item.output.name));
+        }
     }
 
     fn item(&mut self, mut expr: Expr, alias: Option<String>) -> Result<(Expr, Rc<str>, Option<Base>)> {

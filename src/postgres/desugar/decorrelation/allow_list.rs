@@ -32,9 +32,10 @@ pub(super) fn scalar(plan: &LogicalPlan) -> Result<bool> {
     Ok(is_aggregated(plan) && can_pull_up(plan, Above::Values)?)
 }
 
-/// Whether a LATERAL item of FROM may stay.
+/// Whether a LATERAL item of FROM may stay. The rule takes a LATERAL item within it for the one
+/// whose conditions it pulls up.
 pub(super) fn lateral(plan: &LogicalPlan) -> Result<bool> {
-    can_pull_up(plan, Above::Values)
+    Ok(!has_subqueries_anywhere(plan)? && can_pull_up(plan, Above::Values)?)
 }
 
 /// What lies above the correlated conditions.

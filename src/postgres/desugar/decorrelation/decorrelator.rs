@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 
 use super::allow_list::{self, is_aggregated};
-use super::domain::Domain;
+use super::domain::{Domain, on_values_of_domain};
 use super::hoist::refuse_subqueries;
 use super::outer_references::{has_subqueries, holds_subquery, outer_columns, refers_outside, subquery_of};
 use super::work_table::WorkTable;
@@ -243,7 +243,7 @@ impl Decorrelator<'_> {
             .join_detailed(answers, JoinType::Left, (outer, inner), None, NullEquality::NullEqualsNull)?
             .build()?;
         // The builder would look through all of the plan for each column.
-        *joined = LogicalPlan::Projection(Projection::try_new(columns, Arc::new(rows))?);
+        *joined = LogicalPlan::Projection(Projection::try_new(columns, Arc::new(on_values_of_domain(rows)))?);
         Ok(())
     }
 

@@ -1,12 +1,15 @@
 //! The domain of a subquery: the values of the outer columns that it refers to.
 
+use std::sync::Arc;
+
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, Result};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::common::{Column, DFSchema, Result};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder};
 
 use super::decorrelator::Decorrelator;
 use super::outer_references::{Substitution, subquery_of};
 use crate::error::external;
+use crate::functions::group_key;
 use rowkey_base::{Error, SqlState};
 
 /// Most nodes of plans that are copied in one statement. A domain is read from a copy of the outer
@@ -58,17 +61,27 @@ impl Decorrelator<'_> {
         Column::new_unqualified(format!("__{what}_{}", self.names))
     }
 
-    /// The distinct values of outer columns.
+    /// The distinct values of outer columns, of equal doubles one, as DataFusion groups them.
     pub(super) fn domain(&mut self, columns: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
         self.charge_plan(input)?;
-        let domain = self.rows(columns, input)?;
+        let domain = self.projected(columns, input, domain_value)?;
         Ok(Domain { plan: LogicalPlanBuilder::from(domain.plan).distinct()?.build()?, ..domain })
     }
 
     /// The values of outer columns, with duplicates.
     pub(super) fn rows(&mut self, columns: Vec<Column>, input: &LogicalPlan) -> Result<Domain> {
+        self.projected(columns, input, |column, _| column)
+    }
+
+    fn projected(
+        &mut self,
+        columns: Vec<Column>,
+        input: &LogicalPlan,
+        value: fn(Expr, &DFSchema) -> Expr,
+    ) -> Result<Domain> {
         let columns: Vec<Substitution> = columns.into_iter().map(|column| (column, self.name("outer"))).collect();
-        let exprs = columns.iter().map(|(outer, column)| Expr::Column(outer.clone()).alias(&column.name));
+        let value = |outer: &Column| value(Expr::Column(outer.clone()), input.schema());
+        let exprs = columns.iter().map(|(outer, column)| value(outer).alias(&column.name));
         let plan = LogicalPlanBuilder::from(input.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
         Ok(Domain { plan, columns })
     }
@@ -82,6 +95,23 @@ impl Decorrelator<'_> {
         let exprs = pairs.map(|((_, old), (_, new))| Expr::Column(old.clone()).alias(&new.name));
         let plan = LogicalPlanBuilder::from(domain.plan.clone()).project(exprs.collect::<Vec<_>>())?.build()?;
         Ok(Domain { plan, columns })
+    }
+}
+
+/// A join whose left keys are outer columns, with the values that a domain has of them.
+pub(super) fn on_values_of_domain(join: LogicalPlan) -> LogicalPlan {
+    let LogicalPlan::Join(mut join) = join else { return join };
+    let outer = Arc::clone(join.left.schema());
+    join.on = join.on.into_iter().map(|(left, right)| (domain_value(left, &outer), right)).collect();
+    LogicalPlan::Join(join)
+}
+
+/// An outer column as it is in a domain: grouping would make one zero of two. Within arrays they
+/// stay.
+fn domain_value(column: Expr, outer: &DFSchema) -> Expr {
+    match column.get_type(outer) {
+        Ok(data_type) if data_type.is_floating() => group_key(column, outer),
+        _ => column,
     }
 }
 

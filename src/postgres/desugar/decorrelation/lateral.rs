@@ -9,6 +9,7 @@ use datafusion::logical_expr::{EmptyRelation, Expr, Join, LogicalPlan, LogicalPl
 
 use super::allow_list;
 use super::decorrelator::Decorrelator;
+use super::domain::on_values_of_domain;
 use super::outer_references::{has_subqueries, outer_columns, refers_outside};
 
 impl Decorrelator<'_> {
@@ -59,10 +60,10 @@ impl Decorrelator<'_> {
         let outer = outer_columns(&join.right, join.left.schema())?;
         let domain = self.domain(outer, &join.left)?;
         let answers = self.push_domain(&join.right, &domain)?;
-        LogicalPlanBuilder::from(Arc::unwrap_or_clone(join.left))
+        let joined = LogicalPlanBuilder::from(Arc::unwrap_or_clone(join.left))
             .join_detailed(answers, kind, domain.keys(), filter, NullEquality::NullEqualsNull)?
-            .project(columns)?
-            .build()
+            .build()?;
+        LogicalPlanBuilder::from(on_values_of_domain(joined)).project(columns)?.build()
     }
 }
 

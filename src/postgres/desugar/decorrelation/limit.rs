@@ -13,8 +13,8 @@ use datafusion::logical_expr::{
 
 use super::decorrelator::Decorrelator;
 use super::domain::Domain;
-use super::optimization_barrier::behind_barriers;
 use super::push_domain::{order, whole};
+use crate::functions::behind_barriers;
 
 impl Decorrelator<'_> {
     pub(super) fn limit(&mut self, limit: &Limit, domain: &Domain) -> Result<LogicalPlan> {

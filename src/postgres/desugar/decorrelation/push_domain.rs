@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType, NullEquality, Result, not_impl_err};
+use datafusion::functions::expr_fn::coalesce;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
@@ -16,8 +17,8 @@ use datafusion::logical_expr::{
 use super::decorrelator::Decorrelator;
 use super::domain::Domain;
 use super::lateral::lateral_of;
-use super::optimization_barrier::behind_barriers;
 use super::outer_references::{outer_columns, substitute, substitute_in};
+use crate::functions::behind_barriers;
 
 impl Decorrelator<'_> {
     /// The plan with the domain's columns before its own: for each value of the domain, the rows
@@ -196,7 +197,7 @@ impl Decorrelator<'_> {
             // What a recursive query reads has it already.
             JoinType::Inner if self.reads_work_table(&join.right)? => false,
             JoinType::Inner => left_refers || !right_refers,
-            JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti => true,
+            JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::Full => true,
             JoinType::Right => false,
             other => {
                 return not_impl_err!(
@@ -209,8 +210,9 @@ impl Decorrelator<'_> {
             false => (&join.right, &join.left, left_refers),
         };
         let kept = self.push_domain(kept, domain)?;
+        let keeps_both = join.join_type == JoinType::Full;
         let mut same = Vec::new();
-        let other = if other_refers {
+        let other = if other_refers || keeps_both {
             let renamed = self.renamed(domain)?;
             for ((_, kept), (_, other)) in domain.columns.iter().zip(&renamed.columns) {
                 same.push((Expr::Column(kept.clone()), Expr::Column(other.clone())));
@@ -222,6 +224,14 @@ impl Decorrelator<'_> {
         let (left, right) = if keeps_left { (kept, other) } else { (other, kept) };
         let nulls_are_equal = join.null_equality == NullEquality::NullEqualsNull;
         let mut filter = filter;
+        // A row of a full join has the domain's values from the side that it is of.
+        let shown = keeps_both.then(|| {
+            let values = same
+                .iter()
+                .zip(&domain.columns)
+                .map(|((kept, other), (_, column))| coalesce(vec![kept.clone(), other.clone()]).alias(&column.name));
+            values.chain(join.schema.columns().into_iter().map(Expr::Column)).collect::<Vec<_>>()
+        });
         for (kept, other) in same {
             if nulls_are_equal {
                 on.push(if keeps_left { (kept, other) } else { (other, kept) });
@@ -240,7 +250,10 @@ impl Decorrelator<'_> {
             join.null_equality,
             join.null_aware,
         )?;
-        Ok(LogicalPlan::Join(joined))
+        match shown {
+            Some(shown) => LogicalPlanBuilder::from(LogicalPlan::Join(joined)).project(shown)?.build(),
+            None => Ok(LogicalPlan::Join(joined)),
+        }
     }
 
     /// LATERAL inside the subquery: it refers to the left side, which gets the domain.

@@ -206,6 +206,34 @@ fn like_each(parser: &mut Parser) -> Option<(BinaryOperator, bool)> {
     Some((op, is_all))
 }
 
+/// The operator of a comparison with ANY, SOME or ALL and `(VALUES ...)` behind it, and whether it
+/// is ALL; the words are read.
+fn compared_with_values(parser: &mut Parser) -> Option<(BinaryOperator, bool)> {
+    let op = match &parser.peek_token_ref().token {
+        Token::Eq => BinaryOperator::Eq,
+        Token::Neq => BinaryOperator::NotEq,
+        Token::Lt => BinaryOperator::Lt,
+        Token::LtEq => BinaryOperator::LtEq,
+        Token::Gt => BinaryOperator::Gt,
+        Token::GtEq => BinaryOperator::GtEq,
+        _ => return None,
+    };
+    let keyword = |place: usize| match &parser.peek_nth_token_ref(place).token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    };
+    let is_all = match keyword(1)? {
+        Keyword::ALL => true,
+        Keyword::ANY | Keyword::SOME => false,
+        _ => return None,
+    };
+    if parser.peek_nth_token_ref(2).token != Token::LParen || keyword(3) != Some(Keyword::VALUES) {
+        return None;
+    }
+    (0..2).for_each(|_| parser.advance_token());
+    Some((op, is_all))
+}
+
 /// A comparison with each row of a subquery, which stands next.
 fn quantified(parser: &mut Parser, expr: &Expr, compare_op: BinaryOperator, is_all: bool) -> Result<Expr, ParserError> {
     parser.expect_token(&Token::LParen)?;
@@ -283,7 +311,8 @@ impl Dialect for PostgresDialect {
     }
 
     /// What the parser does not have: `x ISNULL`, `BETWEEN SYMMETRIC`, `COLLATE` behind more than a
-    /// name or a value, `LIKE ALL` of a subquery, and `IN` a list that begins with one.
+    /// name or a value, `LIKE ALL` of a subquery, `= ANY` of VALUES, and `IN` a list that begins with
+    /// a subquery.
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
         if is_chained(parser, expr, precedence) {
             return Some(parser.expected_ref("an operator that binds less", parser.peek_token_ref()));
@@ -291,7 +320,7 @@ impl Dialect for PostgresDialect {
         if let Some((negated, symmetric)) = between(parser) {
             return Some(self.bounds(parser, expr, negated, symmetric));
         }
-        if let Some((compare_op, is_all)) = like_each(parser) {
+        if let Some((compare_op, is_all)) = like_each(parser).or_else(|| compared_with_values(parser)) {
             return Some(quantified(parser, expr, compare_op, is_all));
         }
         if let Some(in_list) = in_list_of_queries(parser, expr) {

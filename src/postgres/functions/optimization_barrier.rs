@@ -13,16 +13,16 @@ static BARRIER: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     Arc::new(ScalarUDF::new_from_impl(OptimizationBarrier { signature: Signature::any(1, Volatility::Immutable) }))
 });
 
-/// The same value. It keeps the order of windows that are partitioned by it: where a column of
-/// PARTITION BY is known to equal one of ORDER BY, DataFusion sorts by one of them and misses the
-/// other.
-fn optimization_barrier(expr: Expr) -> Expr {
+/// The same value.
+pub(super) fn optimization_barrier(expr: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&BARRIER), vec![expr]))
 }
 
-/// Keys of windows, each behind one barrier more than the one before, so that two that are equal do
-/// not equal each other either.
-pub(in crate::desugar) fn behind_barriers(keys: impl Iterator<Item = Expr>) -> impl Iterator<Item = Expr> {
+/// Keys of windows that are partitioned by them, in an order that stays: where a column of PARTITION
+/// BY is known to equal one of ORDER BY, DataFusion sorts by one of them and misses the other. Each
+/// is behind one barrier more than the one before, so that two that are equal do not equal each
+/// other either.
+pub(crate) fn behind_barriers(keys: impl Iterator<Item = Expr>) -> impl Iterator<Item = Expr> {
     keys.enumerate().map(|(place, key)| (0..=place).fold(key, |key, _| optimization_barrier(key)))
 }
 
