@@ -13,6 +13,7 @@
 mod assigned_values;
 mod constants;
 mod current_versions;
+mod exact_copies;
 mod memory_budget;
 mod on_conflict;
 mod operations;

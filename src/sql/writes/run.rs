@@ -12,6 +12,7 @@ use futures::TryStreamExt;
 
 use super::assigned_values::AssignedValues;
 use super::current_versions::{MatchedRows, current_versions, key_of};
+use super::exact_copies::{ExactCopies, exact_values};
 use super::memory_budget::MemoryBudget;
 use super::on_conflict::conflict_query;
 use super::operations::{WriteResult, delete, insert, put};
@@ -155,9 +156,11 @@ impl WriteRunner<'_> {
         columns: &[usize],
         budget: &mut MemoryBudget,
     ) -> Result<Vec<TargetRowBuilder>> {
-        let Some(query) = write.query()? else { return Ok(Vec::new()) };
+        let Some(mut query) = write.query()? else { return Ok(Vec::new()) };
+        let written = |place: usize| columns.get(place).map(|at| &write.target.columns[*at]);
+        let copies = ExactCopies::add_to(&mut query, self.planner, written);
         let mut rows = self.query_rows(write, self.planner, query).await?;
-        let width = rows.schema().fields().len();
+        let width = rows.schema().fields().len() - copies.added();
         let columns = self.fit_columns(write, columns, width)?;
         check_types(write, columns.iter().copied(), rows.schema().fields().iter())?;
         let mut built = Vec::new();
@@ -166,7 +169,7 @@ impl WriteRunner<'_> {
             let places = places.filter(|(_, at)| !is_ignored(&write.target.columns[**at]));
             let assigned = places.map(|(place, at)| {
                 let column = &write.target.columns[*at];
-                Ok((column, self.cast_column(column, &batch, place)?))
+                Ok((column, self.cast_column(column, &batch, place)?.copied(copies.of(place, &batch))))
             });
             let assigned = assigned.collect::<Result<Vec<_>>>()?;
             for place in 0..batch.num_rows() {
@@ -314,6 +317,9 @@ impl WriteRunner<'_> {
             conflicting.push((entity, proposed_bytes));
         }
         let conflicts = conflicting;
+        let pairs = existing.iter().zip(&proposed);
+        let exact: Vec<_> =
+            pairs.map(|(existing, proposed)| exact_values(write, assignments, existing, proposed)).collect();
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
         drop((existing, proposed));
         let mut rows = self.query_rows(write, &self.planner.with_rows(table), query).await?;
@@ -333,8 +339,9 @@ impl WriteRunner<'_> {
                     return Err(updated_twice());
                 }
                 let mut row = TargetRowBuilder::of(entity);
-                for ((at, _), values) in assignments.iter().zip(&assigned) {
-                    row.assign(&target.columns[*at], values.value(at_row)?)?;
+                for (((at, _), values), exact) in assignments.iter().zip(&assigned).zip(&exact[place]) {
+                    let value = if exact.is_some() { exact.clone() } else { values.value(at_row)? };
+                    row.assign(&target.columns[*at], value)?;
                 }
                 budget.grow(*proposed_bytes, row.memory_bytes())?;
                 if row.key(target)? != entity.key {
@@ -362,7 +369,12 @@ impl WriteRunner<'_> {
         assignments: &[(usize, Expr)],
         budget: &mut MemoryBudget,
     ) -> Result<WriteResult> {
-        let Some(query) = write.query()? else { return Ok(WriteResult::default()) };
+        let Some(mut query) = write.query()? else { return Ok(WriteResult::default()) };
+        let written = |place: usize| {
+            let (at, _) = assignments.get(place.checked_sub(KEY_COLUMNS)?)?;
+            Some(&write.target.columns[*at])
+        };
+        let copies = ExactCopies::add_to(&mut query, self.planner, written);
         let mut rows = self.query_rows(write, self.planner, query).await?;
         check_types(write, assignments.iter().map(|(at, _)| *at), rows.schema().fields().iter().skip(KEY_COLUMNS))?;
         let mut matched = MatchedRows::new(write, KEY_COLUMNS + assignments.len(), &rows.schema());
@@ -373,9 +385,12 @@ impl WriteRunner<'_> {
             let batch = rows.try_next().await.map_err(from_datafusion)?;
             if let Some(batch) = &batch {
                 let values = assignments.iter().enumerate();
-                let values = values
-                    .map(|(place, (at, _))| self.cast_column(&write.target.columns[*at], batch, KEY_COLUMNS + place))
-                    .collect::<Result<Vec<_>>>()?;
+                let values = values.map(|(place, (at, _))| {
+                    let place = KEY_COLUMNS + place;
+                    let cast = self.cast_column(&write.target.columns[*at], batch, place)?;
+                    Ok(cast.copied(copies.of(place, batch)))
+                });
+                let values = values.collect::<Result<Vec<_>>>()?;
                 for (row, key) in matched.add(batch)? {
                     pending.push((key, AssignedValues::take(values.iter(), row, budget)?));
                 }

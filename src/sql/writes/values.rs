@@ -4,6 +4,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::sql::sqlparser::ast::{self, CastKind, Expr, UnaryOperator};
 
+use super::exact_copies::ExactValues;
 use super::target::{Takes, TargetColumn, mismatch};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, EdmType, Value};
@@ -311,12 +312,19 @@ pub(super) fn same_value(value: &SqlValue, ty: &'static PostgresType, column: &T
 pub(super) struct AssignedColumn {
     edm: EdmType,
     array: ArrayRef,
+    /// Of values that are copied.
+    exact: Option<ExactValues>,
 }
 
 impl AssignedColumn {
     pub(super) fn of(column: &TargetColumn, field: &Field, array: &ArrayRef, zone: &Zone) -> Result<Self> {
         let (edm, wanted) = Self::taken(column, field)?;
-        Ok(Self { edm, array: cast_array(array, &wanted, zone).map_err(from_datafusion)? })
+        Ok(Self { edm, array: cast_array(array, &wanted, zone).map_err(from_datafusion)?, exact: None })
+    }
+
+    /// The same column, whose values stand exactly in others if it is copied.
+    pub(super) fn copied(self, exact: Option<ExactValues>) -> Self {
+        Self { exact, ..self }
     }
 
     /// What a column makes of values of a type. Refuses types that PostgreSQL does not cast in an
@@ -335,6 +343,9 @@ impl AssignedColumn {
         let array = &self.array;
         if array.is_null(row) {
             return Ok(None);
+        }
+        if let Some(exact) = self.exact.as_ref().and_then(|exact| exact.value(row)) {
+            return Ok(Some(exact));
         }
         Ok(Some(match self.edm {
             EdmType::Binary => Value::Binary(array.as_binary_view().value(row).to_vec()),

@@ -7,6 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 
+use super::exact_copies::leave_types_out;
 use super::syntax::{self, aliases, and, assigned, case, column, columns_named, flattened, item, memory_name, null};
 use super::target::{Takes, Target};
 use super::values::is_default;
@@ -151,7 +152,7 @@ impl Write {
             Some(alias) => alias.alias.value.clone(),
             None => relation.1.clone(),
         };
-        let source = match insert.source {
+        let mut source = match insert.source {
             None => Source::Values(vec![Vec::new()]),
             Some(query) => match *query.body {
                 SetExpr::Values(values)
@@ -166,8 +167,12 @@ impl Write {
             },
         };
         let columns = insert_columns(&target, &insert.columns, &source)?;
-        let columns = match &source {
-            Source::Query(query) if insert.columns.is_empty() => with_timestamp(&target, columns, query),
+        let columns = match &mut source {
+            Source::Query(query) if insert.columns.is_empty() => {
+                let columns = with_timestamp(&target, columns, query);
+                leave_types_out(query, planner, columns.len());
+                columns
+            }
             _ => columns,
         };
         refuse_generated(&target, &columns, &source)?;

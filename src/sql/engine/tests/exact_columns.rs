@@ -185,3 +185,66 @@ fn an_entity_comes_back_from_its_json() {
         }
     });
 }
+
+/// The properties of the entities of a table, which may lack some.
+fn properties(engine: &Engine, table: &str) -> Vec<String> {
+    let stored = entities(engine, table).expect("the table");
+    stored.iter().map(|entity| format!("{} {:?}", entity.key.row, entity.parts())).collect()
+}
+
+#[test]
+fn what_is_copied_is_exact() {
+    in_both(|engine| {
+        let mut session = session(engine);
+        ask(&mut session, "DROP TABLE IF EXISTS archive");
+        let service = engine.entities();
+        let name = TableName::parse("archive").expect("a name");
+        let archive = within_runtime(service.create_table(&name)).expect("created");
+        for entity in entities(engine, "Things").expect("the table") {
+            within_runtime(service.operate(archive, &EntityOperation::Insert(entity))).expect("inserted");
+        }
+        ask(&mut session, "DELETE FROM archive");
+        let things = properties(engine, "Things");
+        ask(&mut session, "INSERT INTO archive SELECT * FROM things WHERE rowkey < '9' ORDER BY rowkey LIMIT 9");
+        assert_eq!(properties(engine, "archive"), things);
+        ask(&mut session, "UPDATE archive SET at = NULL, \"Mixed\" = NULL");
+        ask(
+            &mut session,
+            "INSERT INTO archive SELECT * FROM things ON CONFLICT (partitionkey, rowkey) DO UPDATE SET \
+             at = excluded.at, \"Mixed\" = excluded.\"Mixed\", text = archive.text WHERE archive.rowkey > '0'",
+        );
+        let sorted = |table: &str| {
+            let stored = entities(engine, table).expect("the table");
+            let mut all: Vec<_> = stored
+                .iter()
+                .flat_map(|entity| entity.parts().iter().map(|part| format!("{} {part:?}", entity.key.row)))
+                .collect();
+            all.sort_unstable();
+            all
+        };
+        assert_eq!(sorted("archive"), sorted("Things"));
+        let columns = "partitionkey, rowkey, at, \"Mixed\"";
+        ask(&mut session, "DELETE FROM archive");
+        ask(
+            &mut session,
+            &format!(
+                "INSERT INTO archive ({columns}) SELECT 'p', a.rowkey, b.at, b.\"Mixed\" FROM things a \
+                 LEFT JOIN things b ON a.rowkey = b.rowkey AND b.rowkey < '3'"
+            ),
+        );
+        let copied = properties(engine, "archive");
+        assert!(copied[0].contains("Int32(5)") && copied[0].contains("1234567"), "{copied:?}");
+        assert!(copied[1].contains("Int64(5)") && copied[2].ends_with("[]"), "{copied:?}");
+        ask(&mut session, "UPDATE archive SET at = at, \"Mixed\" = \"Mixed\"");
+        assert_eq!(properties(engine, "archive"), copied);
+        // What is computed has the microseconds of SQL.
+        ask(&mut session, "UPDATE archive SET at = at + interval '0' WHERE rowkey = '1'");
+        assert_ne!(properties(engine, "archive")[0], copied[0]);
+        let of_others = "UPDATE archive a SET at = t.at FROM things t WHERE t.rowkey = a.rowkey AND a.rowkey = '1' \
+                         RETURNING t.text";
+        assert_eq!(ask(&mut session, of_others), ["it's"]);
+        assert_eq!(properties(engine, "archive"), copied);
+        let twice = "INSERT INTO archive SELECT *, 1 FROM things";
+        assert_eq!(fails(&mut session, twice), SqlState::SYNTAX_ERROR);
+    });
+}
