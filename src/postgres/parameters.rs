@@ -1,5 +1,6 @@
 //! `$1`, `$2` and so on: their types before, and their values when a statement runs.
 
+mod beside;
 mod contexts;
 mod inference;
 
@@ -47,7 +48,7 @@ pub async fn plan(
     let mut inferred = HashMap::new();
     let mut untyped_plan = None;
     if (0..count).any(|at| declared(at).is_none()) {
-        contexts::type_beside(&mut query, declared);
+        beside::type_beside(&mut query, declared);
         let is_open = |number: usize| number > 0 && declared(number - 1).is_none();
         contexts::type_in_contexts(&mut query, is_open);
         // Where a parameter alone decides the type of an expression, this fails, and the types are
@@ -259,7 +260,11 @@ pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &
     }
     let values = values.iter().zip(types).map(|(value, ty)| {
         let array = value.to_array(ty)?;
-        ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)
+        Ok(match ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)? {
+            // The digits behind the point are those of what stands beside it.
+            ScalarValue::Decimal128(None, precision, _) => ScalarValue::Decimal128(None, precision, 0),
+            value => value,
+        })
     });
     let values = values.collect::<Result<Vec<_>>>()?;
     // Whether the columns of a node so far may be others, as to NULL: those above are made of them.

@@ -25,6 +25,33 @@ const OF_TWO: &[&str] = &[
 const OF_THREE: &[&str] =
     &["coalesce($3, $1, $2)", "greatest($1, $3, $2)", "CASE WHEN false THEN $1 WHEN false THEN $3 ELSE $2 END"];
 
+/// Types, and a value of each.
+const TYPES: &[(u32, &str)] = &[
+    (21, "3"),
+    (20, "5"),
+    (701, "2.5"),
+    (1700, "2.5"),
+    (16, "t"),
+    (25, "a"),
+    (17, "\\x6162"),
+    (1082, "2024-02-29"),
+    (1114, "2024-02-29 12:30:45.5"),
+    (1184, "2024-02-29 12:30:45.5+00"),
+    (2950, "01234567-89ab-cdef-0123-456789abcdef"),
+];
+
+/// Of two values of one type.
+const OF_ALIKE: &[&str] = &[
+    "SELECT e FROM (VALUES ($1), ($2)) v(e) ORDER BY e",
+    "SELECT e, f FROM (VALUES ($1, 1), ($2, 2)) v(e, f) ORDER BY f",
+    "SELECT ARRAY[$1, $2] AS e",
+    "SELECT $1 AS e UNION ALL SELECT $2 ORDER BY e",
+    "SELECT $1 AS e UNION SELECT $2 UNION SELECT $1 ORDER BY e",
+    "SELECT $1 IS DISTINCT FROM $2 AS e",
+    "SELECT $1 IS NOT DISTINCT FROM $2 AS e, $2 = $1 AS f",
+    "SELECT coalesce($1, $2) AS e, nullif($2, $1) AS f",
+];
+
 /// Where a number stands beside what is none, or has a type.
 const OF_ONE: &[&str] = &[
     "interval '1 day 02:00' * $1",
@@ -65,6 +92,16 @@ pub(crate) fn questions() -> Vec<Question> {
         }
         let statements = OF_ONE.iter().map(|template| format!("SELECT {template} AS e"));
         questions.extend(statements.map(|statement| (statement, vec![*ty], vec![value(number)])));
+    }
+    for (ty, text) in TYPES {
+        for template in OF_ALIKE {
+            for types in [[*ty, UNDECLARED], [UNDECLARED, *ty], [*ty, *ty]] {
+                for parameters in [[value(text), value(text)], [None, value(text)], [value(text), None]] {
+                    questions.push(((*template).to_owned(), types.to_vec(), parameters.to_vec()));
+                }
+            }
+        }
+        questions.push(("SELECT $1 || 'x' AS e, $2 AS f".to_owned(), vec![*ty, 25], vec![value(text), value("y")]));
     }
     // Two of several types, beside one without a type elsewhere.
     for (left, number) in NUMBERS {

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::data_type;
 use crate::functions::values_item;
-use crate::syntax::{is_comparison, number_of, plain_cast, visit_expressions_mut, visit_mut};
+use crate::syntax::{number_of, plain_cast, visit_expressions_mut, visit_mut};
 use crate::types::{PostgresType, type_by_name};
 
 /// Casts the parameters whose type `is_open`, by their numbers.
@@ -22,59 +22,18 @@ pub(super) fn type_in_contexts(query: &mut ast::Statement, is_open: impl Fn(usiz
     let _walked = visit_mut(query, &mut Contexts { is_open });
 }
 
-/// Casts the parameters whose type is open and that stand beside declared ones alone: what is
-/// unknown beside a number, or in a list of alternatives, is of that type.
-pub(super) fn type_beside(query: &mut ast::Statement, declared: impl Fn(usize) -> Option<&'static PostgresType>) {
-    let ty = |expr: &Expr| number_of(expr).and_then(|number| declared(number.checked_sub(1)?));
-    // It never breaks.
-    let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
-        match expr {
-            Expr::BinaryOp { left, op, right } if is_of_numbers(op) || is_comparison(op) => {
-                let is_taken = |known: &PostgresType| is_number(known) || is_comparison(op);
-                cast_open(vec![left.as_mut(), right.as_mut()], ty, is_taken);
-            }
-            Expr::Function(function) if is_of_alternatives(function) => cast_open(arguments(function), ty, |_| true),
-            Expr::Case { operand: None, conditions, else_result, .. } => {
-                let results = conditions.iter_mut().map(|when| &mut when.result).chain(else_result.as_deref_mut());
-                cast_open(results.collect(), ty, |_| true);
-            }
-            _ => {}
-        }
-        ControlFlow::Continue(())
-    });
-}
-
-/// Casts the open ones of operands to the type of the declared ones, where all are parameters, and
-/// the declared ones have one type, or are numbers, and that is taken.
-fn cast_open(
-    operands: Vec<&mut Expr>,
-    declared: impl Fn(&Expr) -> Option<&'static PostgresType>,
-    is_taken: impl Fn(&PostgresType) -> bool,
-) {
-    let types: Vec<_> = operands.iter().filter_map(|operand| declared(operand)).collect();
-    let rank = |ty: &PostgresType| NUMBERS.iter().position(|number| *number == ty.name);
-    let Some(known) = types.iter().copied().max_by_key(|ty| rank(ty)).filter(|known| is_taken(known)) else { return };
-    let go_together = types.iter().all(|ty| ty.oid == known.oid || rank(ty).is_some() && rank(known).is_some());
-    if !go_together || operands.iter().any(|operand| number_of(operand).is_none()) {
-        return;
-    }
-    for operand in operands {
-        if declared(operand).is_none() {
-            *operand = plain_cast(std::mem::replace(operand, Expr::value(Value::Null)), data_type(known));
-        }
-    }
-}
-
-/// Casts the parameters that are operands of numbers to their types, which the planner does not
-/// know of where it plans the operator.
+/// Casts the parameters that are operands of numbers, and uuids that are concatenated, to their
+/// types, which the planner does not know of where it plans the operator.
 pub(super) fn type_operands(query: &mut ast::Statement, types: &[&'static PostgresType]) {
     let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
-        if let Expr::BinaryOp { left, op, right } = expr
-            && is_of_numbers(op)
-        {
+        if let Expr::BinaryOp { left, op, right } = expr {
+            let is_concatenated = *op == BinaryOperator::StringConcat;
+            let is_of_numbers = is_of_numbers(op);
             for operand in [left.as_mut(), right.as_mut()] {
                 let ty = number_of(operand).and_then(|number| types.get(number.checked_sub(1)?));
-                if let Some(ty) = ty.filter(|ty| is_number(ty)) {
+                let is_cast =
+                    |ty: &PostgresType| is_of_numbers && is_number(ty) || is_concatenated && ty.name == "uuid";
+                if let Some(ty) = ty.filter(|ty| is_cast(ty)) {
                     *operand = plain_cast(std::mem::replace(operand, Expr::value(Value::Null)), data_type(ty));
                 }
             }
@@ -122,31 +81,16 @@ impl VisitorMut for ValuesItems<'_> {
     }
 }
 
-fn is_of_numbers(op: &BinaryOperator) -> bool {
+pub(super) fn is_of_numbers(op: &BinaryOperator) -> bool {
     use BinaryOperator::{Divide, Minus, Modulo, Multiply, Plus};
     matches!(op, Plus | Minus | Multiply | Divide | Modulo)
 }
 
 /// Types of numbers, each before those that it becomes beside them.
-const NUMBERS: [&str; 6] = ["int2", "int4", "int8", "numeric", "float4", "float8"];
+pub(super) const NUMBERS: [&str; 6] = ["int2", "int4", "int8", "numeric", "float4", "float8"];
 
-fn is_number(ty: &PostgresType) -> bool {
+pub(super) fn is_number(ty: &PostgresType) -> bool {
     NUMBERS.contains(&ty.name)
-}
-
-fn is_of_alternatives(function: &ast::Function) -> bool {
-    let name = function.name.0.last().and_then(|part| part.as_ident());
-    name.is_some_and(|name| ["nullif", "coalesce", "greatest", "least"].contains(&name.value.as_str()))
-}
-
-/// The arguments of a call; none if it has others than values.
-fn arguments(function: &mut ast::Function) -> Vec<&mut Expr> {
-    let FunctionArguments::List(list) = &mut function.args else { return Vec::new() };
-    let values = list.args.iter_mut().map(|argument| match argument {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
-        _ => None,
-    });
-    values.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Casts parameters that are added to intervals, as they are where the other operands are moments.
