@@ -18,10 +18,10 @@ pub(super) fn optimization_barrier(expr: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&BARRIER), vec![expr]))
 }
 
-/// Keys of windows that are partitioned by them, in an order that stays: where a column of PARTITION
-/// BY is known to equal one of ORDER BY, DataFusion sorts by one of them and misses the other. Each
-/// is behind one barrier more than the one before, so that two that are equal do not equal each
-/// other either.
+/// Keys of windows that are partitioned by them, in an order that stays: where a column of
+/// PARTITION BY is known to equal one of ORDER BY, DataFusion sorts by one of them and misses the
+/// other. Each is behind one barrier more than the one before, so that two that are equal do not
+/// equal each other either.
 pub(crate) fn behind_barriers(keys: impl Iterator<Item = Expr>) -> impl Iterator<Item = Expr> {
     keys.enumerate().map(|(place, key)| (0..=place).fold(key, |key, _| optimization_barrier(key)))
 }

@@ -1,5 +1,5 @@
-//! Parameters beside declared ones: what is unknown beside a number, or in a list of alternatives, is
-//! of that type. The planner would take it for a text.
+//! Parameters beside declared ones: what is unknown beside a number, or in a list of alternatives,
+//! is of that type. The planner would take it for a text.
 
 use std::ops::ControlFlow;
 

@@ -5,14 +5,15 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
-use arrow::compute::{SortColumn, filter_record_batch, lexsort_to_indices, take_arrays};
-use arrow::datatypes::SchemaRef;
+use arrow::compute::{SortColumn, SortOptions, filter_record_batch, lexsort_to_indices, take_arrays};
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{DFSchema, DFSchemaRef, Result, ScalarValue, exec_err};
 use datafusion::execution::context::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{Expr, SortExpr};
+use datafusion::logical_expr::utils::split_conjunction_owned;
+use datafusion::logical_expr::{Expr, ExprSchemable, SortExpr};
 use datafusion::physical_expr::aggregate::{LoweredAggregate, LoweredAggregateBuilder};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
@@ -32,71 +33,190 @@ pub(super) enum Step {
     },
 }
 
-/// Steps, each with the columns that it is given.
+/// Steps, made ready to run many times.
 #[derive(Debug)]
 pub(super) struct Pipeline {
-    pub steps: Vec<(Step, DFSchemaRef)>,
+    steps: Vec<PhysicalStep>,
     /// What functions ask of the session.
-    pub config: Arc<ConfigOptions>,
+    config: Arc<ConfigOptions>,
+}
+
+#[derive(Debug)]
+enum PhysicalStep {
+    /// The conjuncts of a condition: first those that are the same for all values.
+    Filter(Vec<Compiled>),
+    Project(Vec<Compiled>, SchemaRef),
+    Sort(Vec<(Compiled, SortOptions)>),
+    Aggregate(Vec<CompiledAggregate>, SchemaRef),
+    Limit {
+        skip: usize,
+        fetch: Option<usize>,
+    },
+}
+
+/// An expression over the columns of a step.
+#[derive(Debug)]
+enum Compiled {
+    Once(Arc<dyn PhysicalExpr>),
+    /// One with parameters, which some expressions read when they are made.
+    ForValues(Expr, DFSchemaRef),
+}
+
+#[derive(Debug)]
+enum CompiledAggregate {
+    Once(LoweredAggregate),
+    ForValues(Expr, DFSchemaRef),
 }
 
 impl Pipeline {
+    /// Steps, each with the columns that it is given.
+    ///
+    /// # Errors
+    /// Those of expressions that cannot be computed.
+    pub(super) fn new(steps: Vec<(Step, DFSchemaRef)>, config: Arc<ConfigOptions>) -> Result<Self> {
+        let props = props(&config);
+        let steps = steps.into_iter().map(|(step, input)| PhysicalStep::new(step, &input, &props));
+        Ok(Self { steps: steps.collect::<Result<_>>()?, config })
+    }
+
     /// What the steps make of rows, with values in the places of parameters.
     ///
     /// # Errors
     /// Those of the expressions.
     pub(super) fn run(&self, rows: RecordBatch, values: &[ScalarValue]) -> Result<RecordBatch> {
-        let props = ExecutionProps { config_options: Some(Arc::clone(&self.config)), ..ExecutionProps::new() };
-        self.steps.iter().try_fold(rows, |rows, (step, schema)| {
-            let made = |expr: &Expr| compiled(expr, schema, values, &props);
-            match step {
-                Step::Filter(predicate) => {
-                    let mask = evaluate(&made(predicate)?, &rows)?;
-                    Ok(filter_record_batch(&rows, mask.as_boolean())?)
-                }
-                Step::Project(exprs) => {
-                    let columns = exprs.iter().map(|expr| evaluate(&made(expr)?, &rows)).collect::<Result<_>>()?;
-                    batch(exprs, schema, columns, rows.num_rows())
-                }
-                Step::Sort(keys) => sorted(&rows, keys, made),
-                Step::Aggregate(exprs) => {
-                    let one = |expr: &Expr| aggregated(&bound(expr, values)?, schema, &rows, &props)?.to_array();
-                    let columns = exprs.iter().map(one).collect::<Result<_>>()?;
-                    batch(exprs, schema, columns, 1)
-                }
-                Step::Limit { skip, fetch } => {
-                    let skip = rows.num_rows().min(*skip);
-                    Ok(rows.slice(skip, (rows.num_rows() - skip).min(fetch.unwrap_or(usize::MAX))))
-                }
-            }
-        })
+        let props = props(&self.config);
+        self.steps.iter().try_fold(rows, |rows, step| step.run(rows, values, &props))
     }
 }
 
-/// The outputs of a step; the next one knows them by their places.
-fn batch(exprs: &[Expr], input: &DFSchema, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
-    let fields = exprs.iter().zip(&columns).map(|(expr, column)| {
-        let (_, field) = datafusion::logical_expr::ExprSchemable::to_field(expr, input)?;
-        Ok(Arc::new(field.as_ref().clone().with_data_type(column.data_type().clone()).with_nullable(true)))
+fn props(config: &Arc<ConfigOptions>) -> ExecutionProps {
+    ExecutionProps { config_options: Some(Arc::clone(config)), ..ExecutionProps::new() }
+}
+
+impl PhysicalStep {
+    fn new(step: Step, input: &DFSchemaRef, props: &ExecutionProps) -> Result<Self> {
+        let compiled = |expr| Compiled::new(expr, input, props);
+        let all = |exprs: Vec<Expr>| exprs.into_iter().map(compiled).collect::<Result<Vec<_>>>();
+        Ok(match step {
+            Step::Filter(predicate) => {
+                let (of_values, same): (Vec<_>, Vec<_>) =
+                    split_conjunction_owned(predicate).into_iter().partition(has_parameters);
+                Self::Filter(all(same.into_iter().chain(of_values).collect())?)
+            }
+            Step::Project(exprs) => {
+                let schema = schema_of(&exprs, input)?;
+                Self::Project(all(exprs)?, schema)
+            }
+            Step::Sort(keys) => {
+                let key = |key: SortExpr| {
+                    let options = SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
+                    Ok((Compiled::new(key.expr, input, props)?, options))
+                };
+                Self::Sort(keys.into_iter().map(key).collect::<Result<_>>()?)
+            }
+            Step::Aggregate(exprs) => {
+                let schema = schema_of(&exprs, input)?;
+                let one = |expr| CompiledAggregate::new(expr, input, props);
+                Self::Aggregate(exprs.into_iter().map(one).collect::<Result<_>>()?, schema)
+            }
+            Step::Limit { skip, fetch } => Self::Limit { skip, fetch },
+        })
+    }
+
+    fn run(&self, rows: RecordBatch, values: &[ScalarValue], props: &ExecutionProps) -> Result<RecordBatch> {
+        match self {
+            Self::Filter(conjuncts) => conjuncts.iter().try_fold(rows, |rows, conjunct| {
+                let mask = conjunct.evaluate(&rows, values, props)?;
+                Ok(filter_record_batch(&rows, mask.as_boolean())?)
+            }),
+            Self::Project(exprs, schema) => {
+                let columns = exprs.iter().map(|expr| expr.evaluate(&rows, values, props)).collect::<Result<_>>()?;
+                batch(schema, columns, rows.num_rows())
+            }
+            Self::Sort(keys) => sorted(&rows, keys, values, props),
+            Self::Aggregate(aggregates, schema) => {
+                let one = |aggregate: &CompiledAggregate| aggregate.over(&rows, values, props)?.to_array();
+                batch(schema, aggregates.iter().map(one).collect::<Result<_>>()?, 1)
+            }
+            Self::Limit { skip, fetch } => {
+                let skip = rows.num_rows().min(*skip);
+                Ok(rows.slice(skip, (rows.num_rows() - skip).min(fetch.unwrap_or(usize::MAX))))
+            }
+        }
+    }
+}
+
+impl Compiled {
+    fn new(expr: Expr, input: &DFSchemaRef, props: &ExecutionProps) -> Result<Self> {
+        Ok(match has_parameters(&expr) {
+            true => Self::ForValues(expr, Arc::clone(input)),
+            false => Self::Once(physical(&expr, input, props)?),
+        })
+    }
+
+    fn evaluate(&self, rows: &RecordBatch, values: &[ScalarValue], props: &ExecutionProps) -> Result<ArrayRef> {
+        match self {
+            Self::Once(expr) => evaluate(expr, rows),
+            Self::ForValues(expr, input) => evaluate(&physical(&bound(expr, values)?, input, props)?, rows),
+        }
+    }
+}
+
+impl CompiledAggregate {
+    fn new(expr: Expr, input: &DFSchemaRef, props: &ExecutionProps) -> Result<Self> {
+        Ok(match has_parameters(&expr) {
+            true => Self::ForValues(expr, Arc::clone(input)),
+            false => Self::Once(lowered(&expr, input, props)?),
+        })
+    }
+
+    fn over(&self, rows: &RecordBatch, values: &[ScalarValue], props: &ExecutionProps) -> Result<ScalarValue> {
+        match self {
+            Self::Once(aggregate) => aggregated(aggregate, rows),
+            Self::ForValues(expr, input) => aggregated(&lowered(&bound(expr, values)?, input, props)?, rows),
+        }
+    }
+}
+
+/// The columns that expressions make; the next step knows them by their places.
+fn schema_of(exprs: &[Expr], input: &DFSchema) -> Result<SchemaRef> {
+    let fields = exprs.iter().map(|expr| {
+        let (_, field) = expr.to_field(input)?;
+        Ok(Arc::new(field.as_ref().clone().with_nullable(true)))
     });
-    let schema: SchemaRef = Arc::new(arrow::datatypes::Schema::new(fields.collect::<Result<Vec<_>>>()?));
+    Ok(Arc::new(Schema::new(fields.collect::<Result<Vec<_>>>()?)))
+}
+
+/// Columns, whose types may be others than those planned, as those of numerics are.
+fn batch(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    let fields = schema.fields().iter().zip(&columns);
+    let schema = match fields.clone().all(|(field, column)| field.data_type() == column.data_type()) {
+        true => Arc::clone(schema),
+        false => {
+            let fields =
+                fields.map(|(field, column)| field.as_ref().clone().with_data_type(column.data_type().clone()));
+            Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+        }
+    };
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
 }
 
-fn compiled(
-    expr: &Expr,
-    schema: &DFSchema,
-    values: &[ScalarValue],
-    props: &ExecutionProps,
-) -> Result<Arc<dyn PhysicalExpr>> {
-    create_physical_expr(&bound(expr, values)?, schema, props, &PhysicalPlanningContext::default())
+fn has_parameters(expr: &Expr) -> bool {
+    // The walk does not fail.
+    expr.exists(|expr| Ok(matches!(expr, Expr::Placeholder(_)))).unwrap_or(true)
 }
 
+fn physical(expr: &Expr, input: &DFSchema, props: &ExecutionProps) -> Result<Arc<dyn PhysicalExpr>> {
+    create_physical_expr(expr, input, props, &PhysicalPlanningContext::default())
+}
+
+fn lowered(expr: &Expr, input: &DFSchema, props: &ExecutionProps) -> Result<LoweredAggregate> {
+    LoweredAggregateBuilder::new(expr, input, input.as_arrow(), props, &PhysicalPlanningContext::default()).build()
+}
+
+/// An expression with values in the places of parameters.
 fn bound(expr: &Expr, values: &[ScalarValue]) -> Result<Expr> {
-    if values.is_empty() {
-        return Ok(expr.clone());
-    }
     let value = |expr: Expr| match &expr {
         Expr::Placeholder(placeholder) => match place_of(&placeholder.id).and_then(|place| values.get(place)) {
             Some(value) => Ok(Transformed::yes(Expr::Literal(value.clone(), None))),
@@ -113,12 +233,12 @@ fn evaluate(expr: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<ArrayRef
 
 fn sorted(
     rows: &RecordBatch,
-    keys: &[SortExpr],
-    compiled: impl Fn(&Expr) -> Result<Arc<dyn PhysicalExpr>>,
+    keys: &[(Compiled, SortOptions)],
+    values: &[ScalarValue],
+    props: &ExecutionProps,
 ) -> Result<RecordBatch> {
-    let column = |key: &SortExpr| {
-        let options = arrow::compute::SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
-        Ok(SortColumn { values: evaluate(&compiled(&key.expr)?, rows)?, options: Some(options) })
+    let column = |(key, options): &(Compiled, SortOptions)| {
+        Ok(SortColumn { values: key.evaluate(rows, values, props)?, options: Some(*options) })
     };
     let columns = keys.iter().map(column).collect::<Result<Vec<_>>>()?;
     let order = lexsort_to_indices(&columns, None)?;
@@ -127,12 +247,10 @@ fn sorted(
     Ok(RecordBatch::try_new_with_options(rows.schema(), columns, &options)?)
 }
 
-fn aggregated(expr: &Expr, schema: &DFSchema, rows: &RecordBatch, props: &ExecutionProps) -> Result<ScalarValue> {
-    let planning = PhysicalPlanningContext::default();
-    let lowered = LoweredAggregateBuilder::new(expr, schema, schema.as_arrow(), props, &planning).build()?;
+fn aggregated(lowered: &LoweredAggregate, rows: &RecordBatch) -> Result<ScalarValue> {
     let LoweredAggregate { aggregate, filter, .. } = lowered;
     let kept = match filter {
-        Some(filter) => &filter_record_batch(rows, evaluate(&filter, rows)?.as_boolean())?,
+        Some(filter) => &filter_record_batch(rows, evaluate(filter, rows)?.as_boolean())?,
         None => rows,
     };
     let arguments = aggregate.expressions().iter().map(|arg| evaluate(arg, kept)).collect::<Result<Vec<_>>>()?;

@@ -3,15 +3,13 @@
 
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
 
+use super::syntax::EXCLUDED;
 use super::target::{Takes, TargetColumn};
 use super::values::{Cell, is_read_as, keeps_values, literal_value, same_value};
 use super::write::Write;
 use rowkey_model::{EdmType, Entity, Value};
 use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle};
-
-/// The name of the row proposed for insertion, in ON CONFLICT DO UPDATE.
-pub(super) const EXCLUDED: &str = "excluded";
 
 /// An expression that is computed without a query.
 #[derive(Debug, Clone)]

@@ -3,20 +3,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::Int64Type;
+use arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, ObjectNamePart, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
 };
 
-use super::constants::EXCLUDED;
-use super::syntax::{column, item};
-use super::target::{Takes, TargetColumn};
-use super::write::Write;
+use super::exact_values::ExactValues;
+use super::syntax::{EXCLUDED, column, item};
+use super::target::{Takes, Target, TargetColumn};
 use crate::planner::{PUBLIC, StatementPlanner};
 use crate::provider::{ColumnSource, TableColumns, ticks_name};
-use rowkey_model::columns::{PropertyReader, typed_name};
-use rowkey_model::{DateTime, EdmType, Entity, TableName, Value};
+use rowkey_model::columns::typed_name;
+use rowkey_model::{EdmType, Entity, TableName, Value};
 
 /// The columns that are added to a query for those that it copies.
 #[derive(Debug, Default)]
@@ -81,26 +79,10 @@ impl ExactCopies {
     }
 }
 
-/// By type, the values of a column that are of it; DateTimes as ticks.
-#[derive(Debug)]
-pub(super) struct ExactValues(Vec<(EdmType, ArrayRef)>);
-
-impl ExactValues {
-    pub(super) fn value(&self, row: usize) -> Option<Value> {
-        self.0.iter().find_map(|(edm, values)| match edm {
-            EdmType::DateTime => {
-                let ticks = values.as_primitive_opt::<Int64Type>().filter(|ticks| ticks.is_valid(row))?;
-                Some(Value::DateTime(DateTime::from_dot_net_ticks(ticks.value(row))))
-            }
-            edm => Some(PropertyReader::new(*edm, values, None)?.get(row)?.to_value()),
-        })
-    }
-}
-
 /// For each assignment of ON CONFLICT DO UPDATE that copies a column, the value that the row has
 /// there exactly, if SQL does not show it so.
 pub(super) fn exact_values(
-    write: &Write,
+    target: &Target,
     assignments: &[(usize, Expr)],
     existing: &Entity,
     proposed: &Entity,
@@ -108,7 +90,7 @@ pub(super) fn exact_values(
     let exact = |(at, expr): &(usize, Expr)| {
         let (alias, name) = copied_name(expr)?;
         let entity = if alias == EXCLUDED { proposed } else { existing };
-        let (shown, written) = (&write.target.read(name).ok()?.takes, &write.target.columns[*at].takes);
+        let (shown, written) = (&target.read(name).ok()?.takes, &target.columns[*at].takes);
         let (_, value) = entity.parts().iter().find(|(name, _)| Some(name) == shown.property())?;
         let is_exact = match (shown, written) {
             (Takes::Widened { .. }, Takes::Widened { .. }) => true,

@@ -14,6 +14,7 @@ mod assigned_values;
 mod constants;
 mod current_versions;
 mod exact_copies;
+mod exact_values;
 mod memory_budget;
 mod on_conflict;
 mod operations;

@@ -7,9 +7,8 @@ use arrow::datatypes::{Field, FieldRef};
 use datafusion::catalog::TableProvider;
 use datafusion::sql::sqlparser::ast::{self, Expr};
 
-use super::constants::EXCLUDED;
 use super::rows::{MemoryColumn, column_of, memory_table};
-use super::syntax::{self, assigned, column, columns_named, from_memory, item, memory_name};
+use super::syntax::{self, EXCLUDED, assigned, column, columns_named, from_memory, item, memory_name};
 use super::write::Write;
 use crate::planner::MEMORY_ROWS;
 use rowkey_base::Result;

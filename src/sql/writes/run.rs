@@ -319,7 +319,7 @@ impl WriteRunner<'_> {
         let conflicts = conflicting;
         let pairs = existing.iter().zip(&proposed);
         let exact: Vec<_> =
-            pairs.map(|(existing, proposed)| exact_values(write, assignments, existing, proposed)).collect();
+            pairs.map(|(existing, proposed)| exact_values(target, assignments, existing, proposed)).collect();
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
         drop((existing, proposed));
         let mut rows = self.query_rows(write, &self.planner.with_rows(table), query).await?;

@@ -20,6 +20,9 @@ use rowkey_postgres::syntax::{
     is_aggregate, plain_case, plain_table, select_of, visit_expressions, visit_expressions_mut,
 };
 
+/// The name of the row proposed for insertion, in ON CONFLICT DO UPDATE.
+pub(super) const EXCLUDED: &str = "excluded";
+
 /// `WITH with SELECT items FROM from WHERE selection`.
 pub(crate) fn select(
     with: Option<&With>,

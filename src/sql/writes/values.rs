@@ -4,7 +4,7 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use datafusion::sql::sqlparser::ast::{self, CastKind, Expr, UnaryOperator};
 
-use super::exact_copies::ExactValues;
+use super::exact_values::ExactValues;
 use super::target::{Takes, TargetColumn, mismatch};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, EdmType, Value};

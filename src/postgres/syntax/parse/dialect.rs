@@ -311,8 +311,8 @@ impl Dialect for PostgresDialect {
     }
 
     /// What the parser does not have: `x ISNULL`, `BETWEEN SYMMETRIC`, `COLLATE` behind more than a
-    /// name or a value, `LIKE ALL` of a subquery, `= ANY` of VALUES, and `IN` a list that begins with
-    /// a subquery.
+    /// name or a value, `LIKE ALL` of a subquery, `= ANY` of VALUES, and `IN` a list that begins
+    /// with a subquery.
     fn parse_infix(&self, parser: &mut Parser, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
         if is_chained(parser, expr, precedence) {
             return Some(parser.expected_ref("an operator that binds less", parser.peek_token_ref()));

@@ -57,7 +57,7 @@ pub(super) fn recognize(
     let (lower, leaf) = nodes(plan)?;
     let Leaf::Table(scan) = leaf else {
         let computed = Computed::of(&analyze()?)?;
-        return Some(computed.query(None, parameters, config()));
+        return computed.query(None, parameters, config());
     };
     let provider = source_as_provider(&scan.source).ok()?;
     let table = provider.downcast_ref::<EntityTable>()?;
@@ -73,7 +73,7 @@ pub(super) fn recognize(
         return None;
     }
     let columns = EntityRows::new(table.columns(), computed.columns.iter().copied())?;
-    Some(computed.query(Some(KeyRead::new(table, partition, rows, columns, None)), parameters, config()))
+    computed.query(Some(KeyRead::new(table, partition, rows, columns, None)), parameters, config())
 }
 
 /// What is computed from the rows.
@@ -114,11 +114,11 @@ impl Computed {
         read: Option<KeyRead>,
         parameters: &[&'static PostgresType],
         config: Arc<ConfigOptions>,
-    ) -> KeyQuery {
+    ) -> Option<KeyQuery> {
         self.parameters.resize(parameters.len(), None);
         let parameters = parameters.iter().copied().zip(self.parameters).collect();
-        let pipeline = Pipeline { steps: self.steps, config };
-        KeyQuery { read, schema: self.schema, pipeline, parameters, expressions: self.expressions }
+        let pipeline = Pipeline::new(self.steps, config).ok()?;
+        Some(KeyQuery { read, schema: self.schema, pipeline, parameters, expressions: self.expressions })
     }
 }
 
