@@ -2,6 +2,7 @@
 
 mod serialized;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::calendar::{civil_of_days, days_in_month, days_of_civil};
@@ -85,7 +86,18 @@ impl DateTime {
         }
     }
 
-    /// The same for an instant that may lie outside of the range, to tell it in another form.
+    /// The same, where seconds may be missing, or all behind the day (OData 3, ABNF of `dateTime`).
+    pub fn parse_odata(text: &str) -> Result<DateTime, Rejected> {
+        Self::parse(&with_seconds(text))
+    }
+
+    /// The same for an instant that may lie outside of the range.
+    pub fn parse_odata_unbounded(text: &str) -> Result<DateTime, Rejected> {
+        Self::parse_unbounded(&with_seconds(text))
+    }
+
+    /// [`DateTime::parse`] for an instant that may lie outside of the range, to tell it in another
+    /// form.
     pub fn parse_unbounded(text: &str) -> Result<DateTime, Rejected> {
         let Some((civil, rest)) = text.as_bytes().split_first_chunk::<19>() else {
             return Err(unreadable(text, FORM));
@@ -99,6 +111,15 @@ impl DateTime {
 
 const RANGE: &str = "a DateTime lies between 1601-01-01T00:00:00Z and 9999-12-31T23:59:59.9999999Z";
 const FORM: &str = "a DateTime is written as 2024-05-01T08:00:00.1234567Z";
+
+/// A time with zeros where seconds are missing, or all behind its day.
+fn with_seconds(text: &str) -> Cow<'_, str> {
+    match text.split_at_checked("2020-01-02T03:04".len()) {
+        None if text.len() == "2020-01-02".len() => Cow::Owned(format!("{text}T00:00:00Z")),
+        Some((minutes, zone)) if !zone.starts_with(':') => Cow::Owned(format!("{minutes}:00{zone}")),
+        _ => Cow::Borrowed(text),
+    }
+}
 
 fn unreadable(text: &str, reason: &str) -> Rejected {
     Rejected::new("DateTime", text, Rule::Unreadable, reason)

@@ -410,6 +410,8 @@ fn to_numeric(array: &ArrayRef, from: Kind, wanted: &DataType) -> Result<ArrayRe
             let digits = if single { float4_digits(value as f32) } else { float8_digits(value) };
             match Decimal::parse(&digits) {
                 Some(number) => built.append_value(fitted(number, precision, scale)?),
+                // Rounded to digits that a statement says.
+                None if value.abs() < 1.0 && precision < NUMERIC_DIGITS_MAX => built.append_value(0),
                 None if value.abs() < 1.0 => return Err(too_small()),
                 None => {
                     let message = format!("numeric {value:e} has more than 38 digits");

@@ -165,7 +165,7 @@ fn case(mut members: Vec<Expr>, op: Operator, unknown: Unknown) -> Expr {
 }
 
 /// Whether an expression may be an error for some rows. What is not known may.
-pub(super) fn may_fail(expr: &Expr) -> bool {
+pub(crate) fn may_fail(expr: &Expr) -> bool {
     match expr {
         Expr::Column(_) | Expr::Literal(..) | Expr::OuterReferenceColumn(..) | Expr::ScalarSubquery(_) => false,
         Expr::Alias(alias) => may_fail(&alias.expr),

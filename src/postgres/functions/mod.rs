@@ -107,6 +107,7 @@ pub(crate) use cast::PostgresCast;
 pub use cast::{cast_array, typed_constant};
 pub(crate) use collecting::{held_bytes, shown_bytes, slice_bytes};
 pub(crate) use common_type::{common_field, is_of_one_type};
+pub(crate) use conditional::may_fail;
 pub use conditional::{conditional, conditional_filter};
 pub(crate) use deferred::unwrapped as without_wrapping;
 pub(crate) use enlarging::ENLARGING;

@@ -2,8 +2,8 @@
 
 use datafusion::sql::sqlparser::ast::{
     DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, ObjectNamePart, SelectItem, SetExpr, Spanned, WindowFrameBound, WindowSpec,
-    WindowType,
+    FunctionArguments, Ident, ObjectName, ObjectNamePart, SelectItem, SetExpr, Spanned, Value, WindowFrameBound,
+    WindowSpec, WindowType,
 };
 
 use datafusion::sql::sqlparser::tokenizer::Span;
@@ -82,6 +82,19 @@ pub(super) fn flatten(name: &mut ObjectName, relations: &dyn Relations) -> Resul
     let quote_style = upper.then_some('"');
     name.0 = vec![ObjectNamePart::Identifier(Ident { value: folded.clone(), quote_style, span: last.span })];
     Ok(folded)
+}
+
+/// Takes the numbers out of ORDER BY within a call: there they are no positions, but the same for
+/// all rows.
+fn without_constant_keys(clauses: &mut Vec<FunctionArgumentClause>) {
+    let is_number = |expr: &Expr| matches!(expr, Expr::Value(value) if matches!(value.value, Value::Number(..)));
+    clauses.retain_mut(|clause| match clause {
+        FunctionArgumentClause::OrderBy(orders) => {
+            orders.retain(|order| !is_number(&order.expr));
+            !orders.is_empty()
+        }
+        _ => true,
+    });
 }
 
 /// PostgreSQL's FUNC_MAX_ARGS.
@@ -212,6 +225,7 @@ impl Resolver<'_> {
                 for argument in &mut list.args {
                     self.argument(argument, out)?;
                 }
+                without_constant_keys(&mut list.clauses);
                 for clause in &mut list.clauses {
                     match clause {
                         FunctionArgumentClause::OrderBy(orders) => {

@@ -1,8 +1,10 @@
-//! Sorts of which many rows are wanted.
+//! Sorts of which many rows are wanted, and sorts by arrays.
 //!
 //! A sort with a limit keeps the rows that it is to return in a heap, which does not spill:
 //! `LIMIT 1 OFFSET 3000000` ends where memory does, as `ORDER BY` alone does not. So from a number
-//! of rows on all are sorted, which spills, and the limit stands above.
+//! of rows on all are sorted, which spills, and the limit stands above. So they are where a key is
+//! an array: the heap leaves rows out by comparing with its last one, and there a NULL within an
+//! array comes first, not last.
 
 use std::sync::Arc;
 
@@ -35,7 +37,7 @@ impl PhysicalOptimizerRule for SpillingSorts {
 
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         plan.transform_up(|plan| match plan.downcast_ref::<SortExec>().map(|sort| (sort, sort.fetch())) {
-            Some((sort, Some(fetch))) if fetch > HEAP_ROWS_MAX => {
+            Some((sort, Some(fetch))) if fetch > HEAP_ROWS_MAX || is_by_arrays(sort) => {
                 let all = SortExec::new(sort.expr().clone(), Arc::clone(sort.input()))
                     .with_preserve_partitioning(sort.preserve_partitioning());
                 Ok(Transformed::yes(Arc::new(LocalLimitExec::new(Arc::new(all), fetch)) as Arc<dyn ExecutionPlan>))
@@ -48,6 +50,11 @@ impl PhysicalOptimizerRule for SpillingSorts {
     fn schema_check(&self) -> bool {
         true
     }
+}
+
+fn is_by_arrays(sort: &SortExec) -> bool {
+    let schema = sort.input().schema();
+    sort.expr().iter().any(|key| key.expr.data_type(&schema).is_ok_and(|data_type| data_type.is_nested()))
 }
 
 #[cfg(test)]
@@ -91,6 +98,15 @@ mod tests {
         assert!(few.contains("TopK(fetch=11)") && !few.contains("LocalLimitExec"), "{few}");
         let many = plan(300_000);
         assert!(!many.contains("TopK") && many.contains("LocalLimitExec: fetch=300001"), "{many}");
+    }
+
+    /// Of NULL within an array, the heap of DataFusion may keep the wrong one.
+    #[test]
+    fn arrays_are_sorted_without_a_heap() {
+        let arrays = "select make_array(nullif(value, 1), value) as a from generate_series(1, 9) order by a limit 2";
+        let plan = run(async { session(true)?.sql(arrays).await?.create_physical_plan().await });
+        let plan = displayable(plan.expect("a plan").as_ref()).indent(false).to_string();
+        assert!(!plan.contains("TopK") && plan.contains("LocalLimitExec: fetch=2"), "{plan}");
     }
 
     /// When this fails, DataFusion has mended it: this file can go.

@@ -1,7 +1,5 @@
 //! The words of a filter.
 
-use std::borrow::Cow;
-
 use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, Value};
 
 use super::error::FilterError;
@@ -160,26 +158,12 @@ fn is_word_part(c: char) -> bool {
 /// A literal that has its type before the quotes.
 fn typed(prefix: &str, text: &str) -> Option<Value> {
     match prefix {
-        "datetime" => date_time(text).map(Value::DateTime),
+        // It may be one that no property has, such as the first of .NET.
+        "datetime" => DateTime::parse_odata_unbounded(text).ok().map(Value::DateTime),
         "guid" => Value::from_text(EdmType::Guid, text).ok(),
         "X" | "x" | "binary" => binary(text).map(Value::Binary),
         _ => None,
     }
-}
-
-/// A time, of which seconds may be missing, or all behind the day (OData 3, ABNF of `dateTime`). It
-/// may be one that no property has, such as the first of .NET.
-fn date_time(text: &str) -> Option<DateTime> {
-    let is_day = text.len() == "2020-01-02".len();
-    let has_no_seconds = matches!(text.len(), 16 | 17) && text.as_bytes().get(13) == Some(&b':');
-    let text = match text.split_at_checked(16) {
-        None if is_day => Cow::Owned(format!("{text}T00:00:00Z")),
-        Some((minutes, zone)) if has_no_seconds => {
-            Cow::Owned(format!("{minutes}:00{}", if zone.is_empty() { "Z" } else { zone }))
-        }
-        _ => Cow::Borrowed(text),
-    };
-    DateTime::parse_unbounded(&text).ok()
 }
 
 /// Bytes from hexadecimal digits.

@@ -9,7 +9,7 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, Projection};
 
 use super::outer_references::{has_subqueries_anywhere, holds_subquery, refers_outside};
-use crate::functions::is_arithmetic;
+use crate::functions::{is_arithmetic, may_fail};
 use crate::workarounds::has_repeated_key;
 
 /// Whether a conjunct of WHERE may stay. As a whole conjunct, not as a part of one: there unknown
@@ -78,7 +78,9 @@ fn can_pull_up(plan: &LogicalPlan, above: Above) -> Result<bool> {
         node if node.contains_outer_reference() => Ok(false),
         LogicalPlan::Projection(projection) => {
             let is_over_aggregate = matches!(projection.input.as_ref(), LogicalPlan::Aggregate(_));
-            let fits = !is_over_aggregate || projection.expr.iter().all(follows_aggregates);
+            // Else they are computed for rows that the conditions leave out.
+            let fits = !is_over_aggregate && !projection.expr.iter().any(may_fail)
+                || is_over_aggregate && projection.expr.iter().all(follows_aggregates);
             Ok(fits && !shadows_correlated(projection)? && can_pull_up(&projection.input, above)?)
         }
         LogicalPlan::Aggregate(aggregate) => {

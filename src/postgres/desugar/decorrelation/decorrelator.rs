@@ -157,7 +157,9 @@ impl Decorrelator<'_> {
         match conjunct {
             Expr::InSubquery(mut within) if allow_list::condition(&Expr::InSubquery(within.clone()))? => {
                 within.expr = Box::new(self.answered(*within.expr, input, joined, known)?);
-                if any_refers_outside(&within.expr)? {
+                // The rule asks columns whether they may be NULL, not what is computed of them.
+                let may_be_null = within.negated && !matches!(within.expr.as_ref(), Expr::Column(_));
+                if may_be_null || any_refers_outside(&within.expr)? {
                     // A join key must not hold a subquery.
                     let column = Expr::Column(self.probe_column(&within.expr, joined)?);
                     known.push((*within.expr, column.clone()));
