@@ -289,3 +289,23 @@ fn no_text_panics() {
     }
     assert!(read > 1_000, "only {read} of the mutated texts were dates");
 }
+
+#[test]
+fn seconds_may_be_missing_where_odata_has_them_so() {
+    let read = |text: &str| DateTime::parse_odata(text).map(|at| at.to_string());
+    for (text, whole) in [
+        ("2020-02-29", "2020-02-29T00:00:00Z"),
+        ("2020-02-29T12:34", "2020-02-29T12:34:00Z"),
+        ("2020-02-29T12:34Z", "2020-02-29T12:34:00Z"),
+        ("2020-02-29T12:34+01:00", "2020-02-29T11:34:00Z"),
+        ("2020-02-29T12:34:56.1234567Z", "2020-02-29T12:34:56.1234567Z"),
+    ] {
+        assert_eq!(read(text).as_deref().ok(), Some(whole), "{text}");
+    }
+    for text in
+        ["2020-02-30", "2020-02-29T12", "2020-02-29T12:3", "2020-02-29T12:34:5", "1600-12-31", "2020-02-29T12:34x"]
+    {
+        assert!(read(text).is_err(), "{text}");
+    }
+    assert!(DateTime::parse_odata_unbounded("0001-01-01").is_ok());
+}

@@ -25,7 +25,6 @@ use super::deferred;
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
 use super::fused::{FusedExpression, is_condition};
-use super::grouping_terms;
 use super::interval_totals::IntervalSum;
 use super::json;
 use super::keyed_groups;
@@ -97,10 +96,6 @@ impl PostgresTypes {
         }
         let plan = match plan {
             LogicalPlan::Values(values) => LogicalPlan::Values(without_coercion(values)?),
-            LogicalPlan::Aggregate(aggregate) => {
-                let resolve = |input| self.node(input, zone, limits);
-                LogicalPlan::Aggregate(grouping_terms::as_columns(aggregate, resolve)?)
-            }
             plan => plan,
         };
         let mut schema = merge_schema(&plan.inputs());

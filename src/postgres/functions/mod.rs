@@ -42,7 +42,6 @@ mod flat_unions;
 mod frames;
 mod fused;
 mod greatest_least;
-mod grouping_terms;
 mod groups;
 mod hashes;
 mod in_list;

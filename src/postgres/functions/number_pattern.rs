@@ -20,6 +20,7 @@ pub(super) use reading::{returns_number, run_number};
 
 /// Significant digits of a double that are written.
 const DOUBLE_DIGITS: usize = 15;
+const REAL_DIGITS: usize = 6;
 /// Characters of the longest Roman number, to which others are filled up.
 const ROMAN_WIDTH: usize = 15;
 const ROMAN_MAX: i64 = 3999;
@@ -193,14 +194,15 @@ impl Pattern {
 #[derive(Debug, Clone, Copy)]
 enum Number {
     Exact(Decimal),
-    Double(f64),
+    /// And how many digits it has.
+    Double(f64, usize),
 }
 
 impl Number {
     fn to_f64(self) -> f64 {
         match self {
             Self::Exact(number) => number.to_f64(),
-            Self::Double(number) => number,
+            Self::Double(number, _) => number,
         }
     }
 
@@ -225,11 +227,11 @@ impl Number {
                 }
                 text
             }
-            Self::Double(number) => {
+            Self::Double(number, digits) => {
                 let number = number * 10_f64.powi(i32::try_from(pattern.shift).unwrap_or(i32::MAX));
                 let whole = shown(number.abs(), 0).len();
-                // Digits beyond a double's precision are not written.
-                pattern.behind = pattern.behind.min(DOUBLE_DIGITS.saturating_sub(whole));
+                // Digits beyond its precision are not written.
+                pattern.behind = pattern.behind.min(digits.saturating_sub(whole));
                 shown(number, pattern.behind)
             }
         };
@@ -253,7 +255,10 @@ fn shown(number: f64, digits: usize) -> String {
 pub(super) fn run(call: &Call) -> Result<ArrayRef> {
     let patterns = call.text(1)?;
     let numbers: Vec<Option<Number>> = match call.kind(0) {
-        kind if kind.is_float() => call.float8(0)?.iter().map(|number| number.map(Number::Double)).collect(),
+        kind if kind.is_float() => {
+            let digits = if kind == Kind::Float4 { REAL_DIGITS } else { DOUBLE_DIGITS };
+            call.float8(0)?.iter().map(|number| number.map(|number| Number::Double(number, digits))).collect()
+        }
         _ => {
             let scale = decimal_of(call.arg(0)?.data_type()).map_or(0, |(_, scale)| scale);
             let exact = call.as_type(0, &DataType::Decimal128(NUMERIC_DIGITS_MAX, scale))?;
@@ -291,7 +296,7 @@ fn format(mut pattern: Pattern, number: Number, is_wide: bool) -> Result<String>
     if pattern.roman {
         let whole = match number {
             Number::Exact(number) => number.round(0)?.to_f64(),
-            Number::Double(number) => number.round_ties_even(),
+            Number::Double(number, _) => number.round_ties_even(),
         };
         let roman = (1.0..=ROMAN_MAX as f64).contains(&whole).then(|| roman(whole as i64));
         return Ok(written_roman(&pattern, &roman.unwrap_or_else(|| "#".repeat(ROMAN_WIDTH))));

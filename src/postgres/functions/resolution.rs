@@ -607,6 +607,9 @@ impl Resolver<'_> {
             _ => false,
         };
         if lossless && plain {
+            // As the cast that runs says of itself.
+            let nullable = expr.nullable(self.schema).unwrap_or(true);
+            let field = Arc::new(field.as_ref().clone().with_nullable(nullable));
             return Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), field)));
         }
         if !cast::exists(Kind::of(from), Kind::of(wanted)) {

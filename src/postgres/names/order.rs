@@ -390,7 +390,7 @@ fn position_of<'i>(expr: &Expr, labels: impl ExactSizeIterator<Item = &'i str>, 
         span.start.column = span.start.column.saturating_sub(1).max(1);
     }
     let number = match &value.value {
-        Value::Number(text, _) => text.parse::<usize>().ok(),
+        Value::Number(text, _) => text.parse::<i32>().ok().and_then(|number| usize::try_from(number).ok()),
         Value::Placeholder(_) => return Ok(None),
         _ => None,
     };

@@ -152,14 +152,13 @@ impl TableColumns {
         fields.get(..fields.len() - self.hidden).unwrap_or_default()
     }
 
-    pub(crate) fn hidden_count(&self) -> usize {
-        self.hidden
+    /// The columns that `*` leaves out.
+    pub(crate) fn hidden(&self) -> &[FieldRef] {
+        &self.schema.fields()[self.visible().len()..]
     }
 
-    /// The hidden column with the ETag, unless a property has its name.
-    pub(crate) fn etag(&self) -> Option<&FieldRef> {
-        let hidden = &self.schema.fields()[self.visible().len()..];
-        hidden.iter().find(|field| self.source(field.name()) == Some(&ColumnSource::Etag))
+    pub(crate) fn hidden_count(&self) -> usize {
+        self.hidden
     }
 
     pub(crate) fn source(&self, column: &str) -> Option<&ColumnSource> {

@@ -80,21 +80,21 @@ pub(crate) fn refuse_other_rows(plan: &LogicalPlan) -> Result<()> {
 
 /// Whether RETURNING names the Timestamp or the ETag, which are known when the write is committed.
 pub(crate) fn returns_timestamp(write: &Write) -> bool {
-    returns_etag(write) || returns(write, TIMESTAMP)
+    returns_form_of_timestamp(write) || returns(write, TIMESTAMP)
 }
 
 /// Refuses the ETag of what a transaction block writes: it is known when the block is committed,
 /// and any other would match no entity.
 pub(crate) fn refuse_etag_in_block(write: &Write) -> Result<()> {
-    if matches!(write.action, Action::Delete { .. }) || !returns_etag(write) {
+    if matches!(write.action, Action::Delete { .. }) || !returns_form_of_timestamp(write) {
         return Ok(());
     }
     let message = "RETURNING etag is not supported in a transaction block: ETags are made at COMMIT";
     Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("SELECT etag after COMMIT"))
 }
 
-fn returns_etag(write: &Write) -> bool {
-    write.target.etag.as_ref().is_some_and(|etag| returns(write, &etag.name))
+fn returns_form_of_timestamp(write: &Write) -> bool {
+    write.target.forms_of_timestamp().any(|column| returns(write, &column.name))
 }
 
 fn returns(write: &Write, column: &str) -> bool {

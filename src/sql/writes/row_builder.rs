@@ -45,8 +45,10 @@ impl TargetRowBuilder {
                 self.row = text(value);
                 return Ok(());
             }
-            (Takes::Timestamp | Takes::Etag | Takes::Other, None) => return Ok(()),
-            (Takes::Timestamp | Takes::Etag | Takes::Other, Some(_)) => return column.check_written(false),
+            (Takes::Timestamp | Takes::Etag | Takes::Ticks { .. } | Takes::Other, None) => return Ok(()),
+            (Takes::Timestamp | Takes::Etag | Takes::Ticks { .. } | Takes::Other, Some(_)) => {
+                return column.check_written(false);
+            }
             (Takes::Typed { property, edm, beside }, None) => {
                 let is_assigned = self.assigned.contains(property);
                 let is_shown = |own: EdmType| if *beside { own == *edm } else { own.widens_to(*edm) };

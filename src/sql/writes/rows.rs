@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringViewArray};
 use arrow::datatypes::{FieldRef, Schema};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::common::DataFusionError;
@@ -10,8 +10,8 @@ use datafusion::common::DataFusionError;
 use super::target::{Takes, TargetColumn};
 use crate::provider::WidenedType;
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_model::columns::{BytesLayout, property_array};
-use rowkey_model::{EdmType, Entity, ValueRef};
+use rowkey_model::columns::{BytesLayout, TIMESTAMP, property_array};
+use rowkey_model::{EdmType, Entity, Value, ValueRef};
 use rowkey_postgres::error::from_datafusion;
 
 /// A column of the rows in memory.
@@ -27,6 +27,15 @@ pub(super) fn column_of(column: &TargetColumn, entities: &[Entity]) -> Result<Ar
         Takes::RowKey => typed(EdmType::String, &|entity| Some(ValueRef::String(&entity.key.row))),
         Takes::Timestamp => typed(EdmType::DateTime, &|entity| Some(ValueRef::DateTime(entity.timestamp))),
         Takes::Etag => Arc::new(entities.iter().map(|entity| Some(entity.etag())).collect::<StringViewArray>()),
+        Takes::Ticks { property } => {
+            let time = |entity: &Entity| match entity.get(property) {
+                _ if **property == *TIMESTAMP => Some(entity.timestamp),
+                Some(Value::DateTime(time)) => Some(*time),
+                _ => None,
+            };
+            let ticks = |entity| Some(time(entity)?.dot_net_ticks());
+            Arc::new(entities.iter().map(ticks).collect::<Int64Array>())
+        }
         Takes::Typed { property, edm: EdmType::Int64 | EdmType::Double, beside: false }
         | Takes::Widened { property } => {
             let data_type = column.field.data_type();

@@ -19,8 +19,8 @@ pub struct Target {
     pub snapshot: TableSnapshot,
     /// All columns, in the order in which SQL shows them.
     pub columns: Arc<[TargetColumn]>,
-    /// The hidden column with the ETag, which is read of rows and never written.
-    pub etag: Option<Arc<TargetColumn>>,
+    /// The hidden columns, which are read of rows and never written.
+    pub hidden: Arc<[TargetColumn]>,
 }
 
 /// A column that values are assigned to.
@@ -41,6 +41,10 @@ pub enum Takes {
     Timestamp,
     /// Nothing: the Timestamp in another form.
     Etag,
+    /// Nothing: a DateTime, or the Timestamp, in another form.
+    Ticks {
+        property: Arc<str>,
+    },
     /// A property in one type; narrower numbers are shown as well, unless `beside` is set: then the
     /// name of the type is part of the column's.
     Typed {
@@ -61,7 +65,12 @@ impl Takes {
     pub fn property(&self) -> Option<&Arc<str>> {
         match self {
             Takes::Typed { property, .. } | Takes::Widened { property } => Some(property),
-            Takes::PartitionKey | Takes::RowKey | Takes::Timestamp | Takes::Etag | Takes::Other => None,
+            Takes::PartitionKey
+            | Takes::RowKey
+            | Takes::Timestamp
+            | Takes::Etag
+            | Takes::Ticks { .. }
+            | Takes::Other => None,
         }
     }
 }
@@ -110,8 +119,17 @@ impl Target {
             };
             columns.push(column(field, takes)?);
         }
-        let etag = columns_of_table.etag().map(|field| column(field, Takes::Etag)).transpose()?.map(Arc::new);
-        Ok(Self { snapshot, columns: columns.into(), etag })
+        let mut hidden = Vec::new();
+        for field in columns_of_table.hidden() {
+            match columns_of_table.source(field.name()) {
+                Some(ColumnSource::Etag) => hidden.push(column(field, Takes::Etag)?),
+                Some(ColumnSource::Ticks { property }) => {
+                    hidden.push(column(field, Takes::Ticks { property: Arc::clone(property) })?);
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { snapshot, columns: columns.into(), hidden: hidden.into() })
     }
 
     pub fn table(&self) -> &Arc<Table> {
@@ -132,10 +150,19 @@ impl Target {
 
     /// A column of rows that are read back, by its exact name.
     pub(super) fn read(&self, column: &str) -> Result<&TargetColumn> {
-        match self.etag.as_deref().filter(|etag| etag.name == column) {
-            Some(etag) => Ok(etag),
+        match self.hidden.iter().find(|hidden| hidden.name == column) {
+            Some(hidden) => Ok(hidden),
             None => Ok(&self.columns[self.place(column)?]),
         }
+    }
+
+    /// The hidden columns that are the Timestamp in another form.
+    pub(super) fn forms_of_timestamp(&self) -> impl Iterator<Item = &TargetColumn> {
+        self.hidden.iter().filter(|column| match &column.takes {
+            Takes::Etag => true,
+            Takes::Ticks { property } => **property == *TIMESTAMP,
+            _ => false,
+        })
     }
 
     /// What INSERT and COPY mean without a list of columns: keys and properties, each once. Not
@@ -144,7 +171,7 @@ impl Target {
         let implied = |column: &TargetColumn| match &column.takes {
             Takes::PartitionKey | Takes::RowKey | Takes::Widened { .. } => true,
             Takes::Typed { beside, .. } => !beside,
-            Takes::Timestamp | Takes::Etag | Takes::Other => false,
+            Takes::Timestamp | Takes::Etag | Takes::Ticks { .. } | Takes::Other => false,
         };
         (0..self.columns.len()).filter(|place| implied(&self.columns[*place])).collect()
     }
@@ -154,7 +181,7 @@ impl TargetColumn {
     /// Refuses columns that take no value.
     pub fn check_written(&self, update: bool) -> Result<()> {
         match &self.takes {
-            Takes::Timestamp | Takes::Etag => {
+            Takes::Timestamp | Takes::Etag | Takes::Ticks { .. } => {
                 let name = &self.name;
                 let error = match update {
                     false => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
@@ -181,7 +208,7 @@ impl TargetColumn {
             Takes::Typed { edm, .. } => *edm,
             Takes::Widened { .. } => natural(from),
             Takes::Timestamp => EdmType::DateTime,
-            Takes::Etag | Takes::Other => return None,
+            Takes::Etag | Takes::Ticks { .. } | Takes::Other => return None,
         };
         assignable(from, edm).then(|| (edm, arrow_type(edm)))
     }

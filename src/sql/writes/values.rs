@@ -227,7 +227,7 @@ fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<O
         Takes::Typed { edm, .. } => *edm,
         Takes::Widened { .. } => EdmType::Int64,
         Takes::PartitionKey | Takes::RowKey => EdmType::String,
-        Takes::Timestamp | Takes::Etag | Takes::Other => return Ok(None),
+        Takes::Timestamp | Takes::Etag | Takes::Ticks { .. } | Takes::Other => return Ok(None),
     };
     let whole = !digits.is_empty() && digits.len() <= 18 && digits.bytes().all(|digit| digit.is_ascii_digit());
     let integer = || {

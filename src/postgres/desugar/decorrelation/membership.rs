@@ -38,13 +38,11 @@ impl Decorrelator<'_> {
         let (key, found) = (self.name("key"), self.name("found"));
         let exprs = keys(domain).chain([column.alias(&key.name)]).collect::<Vec<_>>();
         let kept = keys(domain).chain([Expr::Column(key.clone())]);
-        let marked = kept.chain([lit(true).alias(&found.name)]).collect::<Vec<_>>();
-        let matches = LogicalPlanBuilder::from(plan)
-            .project(exprs)?
-            .filter(Expr::Column(key.clone()).is_not_null())?
-            .distinct()?
-            .project(marked)?
-            .build()?;
+        // A filter of these would be pushed below the condition of the subquery, and computed for rows
+        // that it leaves out.
+        let mark = when(Expr::Column(key.clone()).is_not_null(), lit(true)).end()?;
+        let marked = kept.chain([mark.alias(&found.name)]).collect::<Vec<_>>();
+        let matches = LogicalPlanBuilder::from(plan).project(exprs)?.distinct()?.project(marked)?.build()?;
         let (mut outer, mut inner) = domain.map(Domain::keys).unwrap_or_default();
         outer.push(sought.clone());
         inner.push(key);

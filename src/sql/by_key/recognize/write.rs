@@ -58,7 +58,7 @@ pub(super) fn recognize(write: &Write, parameters: &[&'static PostgresType], set
         target: Target {
             snapshot: write.target.snapshot.without_content(),
             columns: Arc::clone(&write.target.columns),
-            etag: write.target.etag.clone(),
+            hidden: Arc::clone(&write.target.hidden),
         },
         seen: Arc::downgrade(write.target.table()),
         action,

@@ -248,3 +248,21 @@ fn what_is_copied_is_exact() {
         assert_eq!(fails(&mut session, twice), SqlState::SYNTAX_ERROR);
     });
 }
+
+#[test]
+fn returning_gives_entities() {
+    let (engine, _) = filled();
+    let mut session = session(&engine);
+    let json = "rowkey.entity_json(things)";
+    for write in ["UPDATE things SET text = 'new' WHERE rowkey = '1'", "UPDATE things SET at = at WHERE rowkey = '2'"] {
+        let returned = ask(&mut session, &format!("{write} RETURNING {json}, \"At:ticks\""));
+        let row = write.split('\'').nth_back(1).expect("a key");
+        assert_eq!(
+            ask(&mut session, &format!("SELECT {json}, \"At:ticks\" FROM things WHERE rowkey = '{row}'")),
+            returned
+        );
+        assert!(returned[0].contains("05.1234567Z"), "{returned:?}");
+    }
+    let stored = ask(&mut session, &format!("SELECT {json} FROM things WHERE rowkey = '3'"));
+    assert_eq!(ask(&mut session, &format!("DELETE FROM things WHERE rowkey = '3' RETURNING {json}")), stored);
+}
