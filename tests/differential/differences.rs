@@ -36,6 +36,11 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         &["(small / 7.0)"],
         "quotients of a column have one scale",
     ),
+    construct(
+        "SELECT (CASE WHEN x > 1 THEN 100.00 ELSE x END)::text AS e FROM (VALUES (1), (2)) v(x)",
+        &["CASE WHEN flag THEN ", "0 ELSE small END", ":text"],
+        "numerics of a column have one scale",
+    ),
     construct("SELECT 1 EXCEPT ALL SELECT 2", &["EXCEPT ALL"], "refused"),
     construct("SELECT 1 INTERSECT ALL SELECT 2", &["INTERSECT ALL"], "refused"),
     construct(
@@ -75,6 +80,10 @@ pub(crate) const REFUSALS: &[Refusal] = &[
 
 /// Single questions, and what differs.
 pub(crate) const QUESTIONS: &[(&str, &str)] = &[
+    (
+        "SELECT (1 / (small - small)) % (~NULL::int8) AS e FROM parts",
+        "an expression with a NULL known beforehand is computed, and may fail",
+    ),
     (
         r#"SELECT (coalesce(date_trunc('week', at), to_timestamp(num)) + interval '1 day') AS e FROM parts ORDER BY "PartitionKey", "RowKey""#,
         "infinite times are refused",

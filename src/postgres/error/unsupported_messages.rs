@@ -93,6 +93,11 @@ const WORDINGS: &[(&str, SqlState, &str)] = &[
         SqlState::FEATURE_NOT_SUPPORTED,
         "the combination of expressions in this query is not supported",
     ),
+    (
+        "does not satisfy order requirements",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "the combination of orders in this query is not supported",
+    ),
 ];
 
 /// The error instead of such a message.

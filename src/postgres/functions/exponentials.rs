@@ -175,8 +175,11 @@ fn has_power(base_sign: i128, exponent_sign: i128, is_whole: bool) -> Result<()>
 }
 
 fn power_of_doubles(base: f64, exponent: f64) -> Result<f64> {
+    if base.is_nan() || exponent.is_nan() {
+        return Ok(base.powf(exponent));
+    }
     let sign = |value: f64| i128::from(value > 0.0) - i128::from(value < 0.0);
-    has_power(sign(base), sign(exponent), exponent.is_nan() || exponent.floor() == exponent)?;
+    has_power(sign(base), sign(exponent), exponent.floor() == exponent)?;
     let power = base.powf(exponent);
     if power.is_infinite() && base.is_finite() && exponent.is_finite() {
         return fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow");

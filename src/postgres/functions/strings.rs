@@ -30,7 +30,15 @@ pub(super) static FUNCTIONS: [Function; 16] = [
     immutable("split_part", 3..=3, returns_text, run_split_part),
     immutable("to_hex", 1..=1, returns_hex, run_to_hex),
     immutable("encode", 2..=2, |_| Ok(DataType::Utf8View), run_encode),
-    immutable("decode", 2..=2, |_| Ok(DataType::BinaryView), run_decode),
+    immutable(
+        "decode",
+        2..=2,
+        |arguments| match arguments.kind(0) {
+            Kind::Bytea => arguments.undefined(),
+            _ => Ok(DataType::BinaryView),
+        },
+        run_decode,
+    ),
     immutable("octet_length", 1..=1, returns_length, |call| lengths(call, Unit::Bytes)),
     immutable("bit_length", 1..=1, returns_length, |call| lengths(call, Unit::Bits)),
     immutable("length", 1..=1, returns_length, |call| lengths(call, Unit::Characters)),

@@ -352,15 +352,15 @@ impl Sum<'_> {
 
     /// What follows the `P`: numbers, each with its designator, those after `T` of the time.
     fn add_iso_8601(&mut self, designators: &str) -> Result<(), Error> {
-        let (dates, times) = match designators.split_once('T') {
-            Some((dates, times)) if !times.is_empty() => (dates, times),
-            Some(_) => return Err(self.invalid()),
-            None => (designators, ""),
-        };
-        if dates.is_empty() && times.is_empty() {
+        if designators.is_empty() {
             return Err(self.invalid());
         }
+        let (dates, times) = designators.split_once('T').unwrap_or((designators, ""));
         for (mut rest, of_time) in [(dates, false), (times, true)] {
+            if !rest.contains(|c: char| c.is_ascii_alphabetic()) {
+                self.add_alternative(rest, of_time)?;
+                continue;
+            }
             while !rest.is_empty() {
                 let end = rest.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(|| self.invalid())?;
                 let unit = match (&rest[end..end + 1], of_time) {
@@ -380,6 +380,38 @@ impl Sum<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Sum<'_> {
+    /// A date or a time in the alternative format of ISO 8601: `0001-02-03` and `04:05:06`, or with
+    /// all of their digits `00010203` and `040506`.
+    fn add_alternative(&mut self, text: &str, of_time: bool) -> Result<(), Error> {
+        let (units, separator, widths): (_, _, &[usize]) = match of_time {
+            false => ([Unit::Year, Unit::Month, Unit::Day], '-', &[4, 2, 2]),
+            true => ([Unit::Hour, Unit::Minute, Unit::Second], ':', &[2, 2, 2]),
+        };
+        if text.len() == widths.iter().sum::<usize>() && text.bytes().all(|digit| digit.is_ascii_digit()) {
+            let mut rest = text;
+            for (unit, width) in units.into_iter().zip(widths) {
+                let (number, behind) = rest.split_at(*width);
+                self.add_number(number, false, unit)?;
+                rest = behind;
+            }
+            return Ok(());
+        }
+        let mut rest = Some(text).filter(|text| !text.is_empty());
+        for unit in units {
+            let Some(field) = rest else { return Ok(()) };
+            let unsigned = field.strip_prefix(['+', '-']).unwrap_or(field);
+            let (number, behind) = match unsigned.split_once(separator) {
+                Some((number, behind)) => (number, Some(behind)),
+                None => (unsigned, None),
+            };
+            self.add_number(number, field.starts_with('-'), unit)?;
+            rest = behind;
+        }
+        if rest.is_some() { Err(self.invalid()) } else { Ok(()) }
     }
 }
 
