@@ -38,8 +38,8 @@ impl Decorrelator<'_> {
         let (key, found) = (self.name("key"), self.name("found"));
         let exprs = keys(domain).chain([column.alias(&key.name)]).collect::<Vec<_>>();
         let kept = keys(domain).chain([Expr::Column(key.clone())]);
-        // A filter of these would be pushed below the condition of the subquery, and computed for rows
-        // that it leaves out.
+        // A filter of these would be pushed below the condition of the subquery, and computed for
+        // rows that it leaves out.
         let mark = when(Expr::Column(key.clone()).is_not_null(), lit(true)).end()?;
         let marked = kept.chain([mark.alias(&found.name)]).collect::<Vec<_>>();
         let matches = LogicalPlanBuilder::from(plan).project(exprs)?.distinct()?.project(marked)?.build()?;
