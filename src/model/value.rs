@@ -132,9 +132,9 @@ impl Value {
     /// Reads a value from the text it has in JSON and CSV beside the name of its type.
     ///
     /// Binary is standard base64 with padding, Boolean `true` or `false`, DateTime as
-    /// [`DateTime::parse_odata`] has it, Double decimal with or without exponent or `NaN`,
-    /// `Infinity`, `-Infinity`, Guid 8-4-4-4-12 hexadecimal digits in either case. The length of strings and
-    /// binaries is left to [`Value::validate`].
+    /// [`DateTime::parse_odata`] has it, Double decimal with or without exponent, `NaN`,
+    /// `Infinity`, or `-Infinity`, Guid 8-4-4-4-12 hexadecimal digits in either case. The length of
+    /// strings and binaries is left to [`Value::validate`].
     ///
     /// # Errors
     /// Text that is no value of the type, or a number or time out of its range.
