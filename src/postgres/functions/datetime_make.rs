@@ -149,6 +149,9 @@ fn returns_epoch(arguments: &Arguments) -> Result<DataType> {
     }
 }
 
+/// From 1970 to 2000, where PostgreSQL counts from: its doubles are rounded there.
+const POSTGRES_EPOCH_SECONDS: i64 = 946_684_800;
+
 /// Seconds since 1970.
 fn from_epoch(call: &Call) -> Result<ArrayRef> {
     let seconds = call.float8(0)?;
@@ -160,11 +163,11 @@ fn from_epoch(call: &Call) -> Result<ArrayRef> {
             fail(SqlState::FEATURE_NOT_SUPPORTED, message)
         }
         Some(seconds) => {
-            let micros = (seconds * MICROS_PER_SECOND as f64).round();
+            let micros = ((seconds - POSTGRES_EPOCH_SECONDS as f64) * MICROS_PER_SECOND as f64).round_ties_even();
             if !micros.is_finite() || micros.abs() > 9.2e18 {
                 return fail(SqlState::DATETIME_FIELD_OVERFLOW, format!("timestamp out of range: \"{seconds}\""));
             }
-            Ok(Some(micros as i64))
+            Ok(Some((micros as i64).saturating_add(POSTGRES_EPOCH_SECONDS * MICROS_PER_SECOND)))
         }
         None => Ok(None),
     });

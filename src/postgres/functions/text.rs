@@ -107,11 +107,11 @@ fn run_substring(call: &Call) -> Result<ArrayRef> {
     if call.kind(1) == Kind::Text {
         return matched(call);
     }
-    let from = call.int8(1)?;
+    let (whole, from) = (call.arg(0)?, call.int8(1)?);
     let count = if call.len() == 3 { Some(call.int8(2)?) } else { None };
     // The characters wanted, counted from 0: those before the first are counted, too.
     let span = |row: usize| -> Result<Option<(usize, usize)>> {
-        if from.is_null(row) || count.as_ref().is_some_and(|count| count.is_null(row)) {
+        if whole.is_null(row) || from.is_null(row) || count.as_ref().is_some_and(|count| count.is_null(row)) {
             return Ok(None);
         }
         let start = from.value(row).saturating_sub(1);
