@@ -3,7 +3,7 @@
 //! DataFusion's fair pool gives each operator that can spill an equal part of what others have not
 //! reserved, and counts the operators of this moment: the first one takes all, those that come
 //! later take their parts nevertheless, and what cannot spill, such as the merge of the runs that
-//! would set memory free, finds nothing left. Here they leave a part free together.
+//! would set memory free, finds nothing left. Here a part is kept for it.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,13 +13,11 @@ use datafusion::execution::memory_pool::{
     MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation, human_readable_size,
 };
 
-/// Of the pool, operators that can spill leave one part of so many to those that cannot.
-const HEADROOM_PARTS: usize = 4;
-/// One of them that has less than one part in so many of an equal part takes that much always: it
-/// has nothing yet that it could spill.
-const FIRST_PARTS: usize = 4;
+/// Of the pool, operators that cannot spill have one part of so many together, whatever the others
+/// have taken.
+const KEPT_PARTS: usize = 4;
 
-/// A pool that operators which can spill share equally, and never use up.
+/// A pool that operators which can spill share equally, and never use up for those that cannot.
 #[derive(Debug)]
 pub struct FairPool {
     bytes: usize,
@@ -59,13 +57,11 @@ impl Reserved {
 
     /// How many bytes a reservation of `own` bytes may have, in a pool of `pool` bytes.
     fn limit(self, pool: usize, own: usize, can_spill: bool) -> usize {
-        if !can_spill {
-            return own.saturating_add(pool.saturating_sub(self.all()));
+        if can_spill {
+            return pool.saturating_sub(self.unspillable) / self.spilling_consumers.max(1);
         }
-        let available = pool.saturating_sub(self.unspillable);
-        let equal = available / self.spilling_consumers.max(1);
-        let together = available.saturating_sub(pool / HEADROOM_PARTS).saturating_sub(self.spillable);
-        equal.min(own.saturating_add(together)).max(equal / FIRST_PARTS)
+        let (left, kept) = (pool.saturating_sub(self.all()), pool / KEPT_PARTS);
+        own.saturating_add(left.max(kept.saturating_sub(self.unspillable)))
     }
 }
 
@@ -152,10 +148,14 @@ mod tests {
     fn what_cannot_spill_finds_memory_beside_what_can() {
         let pool = pool();
         let first = reservation(&pool, true);
-        assert_eq!(fill(&first), POOL_BYTES / 4 * 3);
+        assert_eq!(fill(&first), POOL_BYTES);
         let later: Vec<_> = (0..3).map(|_| reservation(&pool, true)).collect();
-        assert!(later.iter().all(|later| fill(later) == POOL_BYTES / 16));
-        assert_eq!(fill(&reservation(&pool, false)), POOL_BYTES / 16);
+        assert!(later.iter().all(|later| fill(later) == POOL_BYTES / 4));
+        let (one, other) = (reservation(&pool, false), reservation(&pool, false));
+        one.try_grow(POOL_BYTES / 8).expect("memory");
+        assert_eq!(fill(&other), POOL_BYTES / 8);
+        drop((first, later));
+        assert_eq!(fill(&other), POOL_BYTES / 8 * 7);
     }
 
     #[test]
@@ -180,6 +180,6 @@ mod tests {
             drop(one);
             assert_eq!(pool.reserved(), 0);
         }
-        assert_eq!(fill(&reservation(&pool, true)), POOL_BYTES / 4 * 3);
+        assert_eq!(fill(&reservation(&pool, true)), POOL_BYTES);
     }
 }
