@@ -132,7 +132,7 @@ impl Value {
     /// Reads a value from the text it has in JSON and CSV beside the name of its type.
     ///
     /// Binary is standard base64 with padding, Boolean `true` or `false`, DateTime as
-    /// [`DateTime::parse_odata`] has it, Double decimal with or without exponent, `NaN`,
+    /// [`DateTime::parse`] has it, Double decimal with or without exponent, `NaN`,
     /// `Infinity`, or `-Infinity`, Guid 8-4-4-4-12 hexadecimal digits in either case. The length of
     /// strings and binaries is left to [`Value::validate`].
     ///
@@ -150,7 +150,7 @@ impl Value {
                 truth if truth.eq_ignore_ascii_case("false") => Ok(Value::Boolean(false)),
                 _ => Err(unreadable("a Boolean is written as true or false")),
             },
-            EdmType::DateTime => DateTime::parse_odata(text).map(Value::DateTime),
+            EdmType::DateTime => DateTime::parse(text).map(Value::DateTime),
             EdmType::Double => parse_double(text).map(Value::Double).map_err(unreadable),
             EdmType::Guid => parse_guid(text).map(Value::Guid).map_err(unreadable),
             EdmType::Int32 => parse_integer(text)

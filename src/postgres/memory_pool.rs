@@ -6,119 +6,90 @@
 //! would set memory free, finds nothing left. Here a part is kept for it.
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::memory_pool::{
-    MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation, human_readable_size,
-};
+use datafusion::common::Result;
+use datafusion::execution::memory_pool::{FairSpillPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 
 /// Of the pool, operators that cannot spill have one part of so many together, whatever the others
 /// have taken: merges of spilled runs are made for that much.
 const KEPT_PARTS: usize = 2;
 
-/// A pool that operators which can spill share equally, and never use up for those that cannot.
+/// DataFusion's fair pool, that operators which can spill never use up for those that cannot.
 #[derive(Debug)]
 pub struct FairPool {
-    bytes: usize,
-    reserved: Mutex<Reserved>,
-}
-
-/// What is reserved, in bytes.
-#[derive(Debug, Default, Clone, Copy)]
-struct Reserved {
-    spilling_consumers: usize,
-    spillable: usize,
-    unspillable: usize,
+    pool: FairSpillPool,
+    /// What those that cannot spill have in any case, in bytes.
+    kept: usize,
+    /// What they have.
+    unspillable: AtomicUsize,
 }
 
 impl FairPool {
     /// A pool of so many bytes.
     pub fn new(bytes: usize) -> Self {
-        Self { bytes, reserved: Mutex::default() }
+        Self { pool: FairSpillPool::new(bytes), kept: bytes / KEPT_PARTS, unspillable: AtomicUsize::new(0) }
     }
 
-    fn reserved(&self) -> MutexGuard<'_, Reserved> {
-        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Reserved {
-    fn of(&mut self, consumer: &MemoryConsumer) -> &mut usize {
-        match consumer.can_spill() {
-            true => &mut self.spillable,
-            false => &mut self.unspillable,
-        }
-    }
-
-    fn all(self) -> usize {
-        self.spillable.saturating_add(self.unspillable)
-    }
-
-    /// How many bytes a reservation of `own` bytes may have, in a pool of `pool` bytes.
-    fn limit(self, pool: usize, own: usize, can_spill: bool) -> usize {
-        if can_spill {
-            return pool.saturating_sub(self.unspillable) / self.spilling_consumers.max(1);
-        }
-        let (left, kept) = (pool.saturating_sub(self.all()), pool / KEPT_PARTS);
-        own.saturating_add(left.max(kept.saturating_sub(self.unspillable)))
+    /// Counts what cannot spill; `None` where it would have more than is kept for it.
+    fn take_kept(&self, additional: usize) -> Option<usize> {
+        let taken = |had: usize| had.checked_add(additional).filter(|has| *has <= self.kept);
+        self.unspillable.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok()
     }
 }
 
 impl MemoryPool for FairPool {
     fn name(&self) -> &str {
-        "fair"
+        self.pool.name()
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
-        self.reserved().spilling_consumers += usize::from(consumer.can_spill());
+        self.pool.register(consumer);
     }
 
     fn unregister(&self, consumer: &MemoryConsumer) {
-        let mut reserved = self.reserved();
-        reserved.spilling_consumers = reserved.spilling_consumers.saturating_sub(usize::from(consumer.can_spill()));
+        self.pool.unregister(consumer);
     }
 
     fn grow(&self, reservation: &MemoryReservation, additional: usize) {
-        *self.reserved().of(reservation.consumer()) += additional;
+        if !reservation.consumer().can_spill() {
+            self.unspillable.fetch_add(additional, Ordering::Relaxed);
+        }
+        self.pool.grow(reservation, additional);
     }
 
     fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
-        let mut reserved = self.reserved();
-        let reserved = reserved.of(reservation.consumer());
-        *reserved = reserved.saturating_sub(shrink);
+        if !reservation.consumer().can_spill() {
+            self.unspillable.fetch_sub(shrink, Ordering::Relaxed);
+        }
+        self.pool.shrink(reservation, shrink);
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
-        let consumer = reservation.consumer();
-        let mut reserved = self.reserved();
-        let limit = reserved.limit(self.bytes, reservation.size(), consumer.can_spill());
-        if reservation.size().saturating_add(additional) > limit {
-            return Err(DataFusionError::ResourcesExhausted(format!(
-                "Failed to allocate additional {} for {} with {} already allocated for this reservation - {} remain \
-                 available for the total memory pool: {self}",
-                human_readable_size(additional),
-                consumer.name(),
-                human_readable_size(reservation.size()),
-                human_readable_size(limit.saturating_sub(reservation.size())),
-            )));
+        if reservation.consumer().can_spill() {
+            return self.pool.try_grow(reservation, additional);
         }
-        *reserved.of(consumer) += additional;
+        if self.take_kept(additional).is_some() {
+            self.pool.grow(reservation, additional);
+            return Ok(());
+        }
+        self.pool.try_grow(reservation, additional)?;
+        self.unspillable.fetch_add(additional, Ordering::Relaxed);
         Ok(())
     }
 
     fn reserved(&self) -> usize {
-        FairPool::reserved(self).all()
+        self.pool.reserved()
     }
 
     fn memory_limit(&self) -> MemoryLimit {
-        MemoryLimit::Finite(self.bytes)
+        self.pool.memory_limit()
     }
 }
 
 impl fmt::Display for FairPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "fair(pool_size: {})", human_readable_size(self.bytes))
+        self.pool.fmt(f)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::convert;
 use crate::json::{Number, Parser};
 use crate::property_types::NumberedTypes;
 use rowkey_model::rows::{PropertyId, RowBuilder};
-use rowkey_model::{BINARY_BYTES_MAX, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value, ValueRef};
+use rowkey_model::{BINARY_BYTES_MAX, DateTime, EdmType, Rejected, STRING_UTF16_UNITS_MAX, Value, ValueRef};
 
 /// The annotation of a property.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +128,10 @@ impl Values {
                         let in_base64 = edm_type == EdmType::Guid && self.guids_in_base64;
                         let value = match in_base64.then(|| guid_in_base64(text)).flatten() {
                             Some(guid) => guid,
+                            // As clients write it, who may leave out what is zero.
+                            None if edm_type == EdmType::DateTime => {
+                                Value::DateTime(DateTime::parse_odata(text).map_err(named)?)
+                            }
                             None => Value::from_text(edm_type, text).map_err(named)?,
                         };
                         if matches!(&value, Value::Binary(bytes) if bytes.len() > BINARY_BYTES_MAX) {

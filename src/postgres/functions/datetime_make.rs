@@ -13,6 +13,7 @@ use super::interval_math::{NANOS_PER_MICRO, date_range, interval_range, micros_a
 use super::kind::{Kind, interval, timestamp, timestamptz};
 use super::scalar::{Arguments, Call, Function, immutable};
 use super::zone::Zone;
+use crate::types::POSTGRES_EPOCH_MICROS;
 
 pub(super) static FUNCTIONS: [Function; 7] = [
     immutable("make_date", 3..=3, |_| Ok(DataType::Date32), make_date),
@@ -149,10 +150,7 @@ fn returns_epoch(arguments: &Arguments) -> Result<DataType> {
     }
 }
 
-/// From 1970 to 2000, where PostgreSQL counts from: its doubles are rounded there.
-const POSTGRES_EPOCH_SECONDS: i64 = 946_684_800;
-
-/// Seconds since 1970.
+/// Seconds since 1970. PostgreSQL counts from 2000: its doubles are rounded there.
 fn from_epoch(call: &Call) -> Result<ArrayRef> {
     let seconds = call.float8(0)?;
     let moments = seconds.iter().map(|seconds| match seconds {
@@ -163,11 +161,12 @@ fn from_epoch(call: &Call) -> Result<ArrayRef> {
             fail(SqlState::FEATURE_NOT_SUPPORTED, message)
         }
         Some(seconds) => {
-            let micros = ((seconds - POSTGRES_EPOCH_SECONDS as f64) * MICROS_PER_SECOND as f64).round_ties_even();
+            let since_2000 = seconds - (POSTGRES_EPOCH_MICROS / MICROS_PER_SECOND) as f64;
+            let micros = (since_2000 * MICROS_PER_SECOND as f64).round_ties_even();
             if !micros.is_finite() || micros.abs() > 9.2e18 {
                 return fail(SqlState::DATETIME_FIELD_OVERFLOW, format!("timestamp out of range: \"{seconds}\""));
             }
-            Ok(Some((micros as i64).saturating_add(POSTGRES_EPOCH_SECONDS * MICROS_PER_SECOND)))
+            Ok(Some((micros as i64).saturating_add(POSTGRES_EPOCH_MICROS)))
         }
         None => Ok(None),
     });

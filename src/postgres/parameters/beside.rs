@@ -53,10 +53,8 @@ impl<F: Fn(usize) -> Option<&'static PostgresType>> VisitorMut for Beside<F> {
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         if matches!(query.body.as_ref(), SetExpr::Values(_) | SetExpr::SetOperation { .. }) {
-            let mut columns = Vec::new();
-            if add_columns(&mut query.body, &mut columns) {
-                columns.into_iter().for_each(|column| self.cast_open(column, |_| true));
-            }
+            let columns = columns_of(&mut query.body).into_iter().flatten();
+            columns.for_each(|column| self.cast_open(column, |_| true));
         }
         ControlFlow::Continue(())
     }
@@ -82,33 +80,37 @@ impl<F: Fn(usize) -> Option<&'static PostgresType>> VisitorMut for Beside<F> {
     }
 }
 
-/// Adds what VALUES and the branches of set operations have in each column; false where that cannot
+/// By column, what stands in VALUES and in the branches of set operations; `None` where that cannot
 /// be told, as of a star.
-fn add_columns<'e>(body: &'e mut SetExpr, columns: &mut Vec<Vec<&'e mut Expr>>) -> bool {
-    let mut add = |place: usize, expr: &'e mut Expr| {
-        if columns.len() <= place {
-            columns.push(Vec::new());
-        }
-        columns[place].push(expr);
-    };
-    match body {
-        SetExpr::Values(values) => {
-            for row in &mut values.rows {
-                row.content.iter_mut().enumerate().for_each(|(place, expr)| add(place, expr));
+fn columns_of(body: &mut SetExpr) -> Option<Vec<Vec<&mut Expr>>> {
+    let mut columns: Vec<Vec<&mut Expr>> = Vec::new();
+    let mut bodies = vec![body];
+    while let Some(body) = bodies.pop() {
+        let rows: Vec<Vec<&mut Expr>> = match body {
+            SetExpr::Values(values) => values.rows.iter_mut().map(|row| row.content.iter_mut().collect()).collect(),
+            SetExpr::Select(select) => {
+                let items = select.projection.iter_mut().map(|item| match item {
+                    SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(expr),
+                    _ => None,
+                });
+                vec![items.collect::<Option<_>>()?]
             }
-            true
-        }
-        SetExpr::Select(select) => select.projection.iter_mut().enumerate().all(|(place, item)| match item {
-            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
-                add(place, expr);
-                true
+            SetExpr::SetOperation { left, right, .. } => {
+                bodies.extend([left.as_mut(), right.as_mut()]);
+                continue;
             }
-            _ => false,
-        }),
-        SetExpr::SetOperation { left, right, .. } => add_columns(left, columns) && add_columns(right, columns),
-        SetExpr::Query(query) => add_columns(&mut query.body, columns),
-        _ => false,
+            SetExpr::Query(query) => {
+                bodies.push(&mut query.body);
+                continue;
+            }
+            _ => return None,
+        };
+        for row in rows {
+            columns.resize_with(columns.len().max(row.len()), Vec::new);
+            columns.iter_mut().zip(row).for_each(|(column, expr)| column.push(expr));
+        }
     }
+    Some(columns)
 }
 
 fn is_of_alternatives(function: &ast::Function) -> bool {

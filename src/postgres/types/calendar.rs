@@ -7,7 +7,7 @@ pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
 pub(super) const POSTGRES_EPOCH_DAYS: i32 = 10_957;
-pub(super) const POSTGRES_EPOCH_MICROS: i64 = POSTGRES_EPOCH_DAYS as i64 * MICROS_PER_DAY;
+pub(crate) const POSTGRES_EPOCH_MICROS: i64 = POSTGRES_EPOCH_DAYS as i64 * MICROS_PER_DAY;
 
 /// The earliest timestamp of PostgreSQL, 4713-11-24 BC. The latest here is that of 64 bits since
 /// 1970, in year 294247.

@@ -22,7 +22,7 @@ mod value;
 mod zone;
 
 pub use arrow::{arrow_type, field, type_of, typed_field};
-pub(crate) use calendar::MONTHS;
+pub(crate) use calendar::{MONTHS, POSTGRES_EPOCH_MICROS};
 pub use encoder::{ColumnEncoder, Format, text_value};
 pub use error::{Error, SqlState};
 pub use json_writer::JsonWriter;

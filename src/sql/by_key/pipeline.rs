@@ -44,29 +44,26 @@ pub(super) struct Pipeline {
 #[derive(Debug)]
 enum PhysicalStep {
     /// The conjuncts of a condition: first those that are the same for all values.
-    Filter(Vec<Compiled>),
-    Project(Vec<Compiled>, SchemaRef),
-    Sort(Vec<(Compiled, SortOptions)>),
-    Aggregate(Vec<CompiledAggregate>, SchemaRef),
+    Filter(Vec<Compiled<Arc<dyn PhysicalExpr>>>),
+    Project(Vec<Compiled<Arc<dyn PhysicalExpr>>>, SchemaRef),
+    Sort(Vec<(Compiled<Arc<dyn PhysicalExpr>>, SortOptions)>),
+    Aggregate(Vec<Compiled<LoweredAggregate>>, SchemaRef),
     Limit {
         skip: usize,
         fetch: Option<usize>,
     },
 }
 
-/// An expression over the columns of a step.
+/// What computes an expression over the columns of a step.
 #[derive(Debug)]
-enum Compiled {
-    Once(Arc<dyn PhysicalExpr>),
-    /// One with parameters, which some expressions read when they are made.
+enum Compiled<T> {
+    Once(T),
+    /// Of one with parameters, which some expressions read when they are made.
     ForValues(Expr, DFSchemaRef),
 }
 
-#[derive(Debug)]
-enum CompiledAggregate {
-    Once(LoweredAggregate),
-    ForValues(Expr, DFSchemaRef),
-}
+/// Makes what computes an expression over these columns.
+type Make<T> = fn(&Expr, &DFSchema, &ExecutionProps) -> Result<T>;
 
 impl Pipeline {
     /// Steps, each with the columns that it is given.
@@ -95,7 +92,7 @@ fn props(config: &Arc<ConfigOptions>) -> ExecutionProps {
 
 impl PhysicalStep {
     fn new(step: Step, input: &DFSchemaRef, props: &ExecutionProps) -> Result<Self> {
-        let compiled = |expr| Compiled::new(expr, input, props);
+        let compiled = |expr| Compiled::new(expr, input, props, physical as Make<_>);
         let all = |exprs: Vec<Expr>| exprs.into_iter().map(compiled).collect::<Result<Vec<_>>>();
         Ok(match step {
             Step::Filter(predicate) => {
@@ -110,13 +107,13 @@ impl PhysicalStep {
             Step::Sort(keys) => {
                 let key = |key: SortExpr| {
                     let options = SortOptions { descending: !key.asc, nulls_first: key.nulls_first };
-                    Ok((Compiled::new(key.expr, input, props)?, options))
+                    Ok((compiled(key.expr)?, options))
                 };
                 Self::Sort(keys.into_iter().map(key).collect::<Result<_>>()?)
             }
             Step::Aggregate(exprs) => {
                 let schema = schema_of(&exprs, input)?;
-                let one = |expr| CompiledAggregate::new(expr, input, props);
+                let one = |expr| Compiled::new(expr, input, props, lowered as Make<_>);
                 Self::Aggregate(exprs.into_iter().map(one).collect::<Result<_>>()?, schema)
             }
             Step::Limit { skip, fetch } => Self::Limit { skip, fetch },
@@ -135,7 +132,9 @@ impl PhysicalStep {
             }
             Self::Sort(keys) => sorted(&rows, keys, values, props),
             Self::Aggregate(aggregates, schema) => {
-                let one = |aggregate: &CompiledAggregate| aggregate.over(&rows, values, props)?.to_array();
+                let one = |aggregate: &Compiled<_>| {
+                    aggregate.with(values, props, lowered, |lowered| aggregated(lowered, &rows))?.to_array()
+                };
                 batch(schema, aggregates.iter().map(one).collect::<Result<_>>()?, 1)
             }
             Self::Limit { skip, fetch } => {
@@ -146,35 +145,32 @@ impl PhysicalStep {
     }
 }
 
-impl Compiled {
-    fn new(expr: Expr, input: &DFSchemaRef, props: &ExecutionProps) -> Result<Self> {
+impl<T> Compiled<T> {
+    fn new(expr: Expr, input: &DFSchemaRef, props: &ExecutionProps, make: Make<T>) -> Result<Self> {
         Ok(match has_parameters(&expr) {
             true => Self::ForValues(expr, Arc::clone(input)),
-            false => Self::Once(physical(&expr, input, props)?),
+            false => Self::Once(make(&expr, input, props)?),
         })
     }
 
-    fn evaluate(&self, rows: &RecordBatch, values: &[ScalarValue], props: &ExecutionProps) -> Result<ArrayRef> {
+    /// What `compute` makes of it, with values in the places of parameters.
+    fn with<R>(
+        &self,
+        values: &[ScalarValue],
+        props: &ExecutionProps,
+        make: Make<T>,
+        compute: impl FnOnce(&T) -> Result<R>,
+    ) -> Result<R> {
         match self {
-            Self::Once(expr) => evaluate(expr, rows),
-            Self::ForValues(expr, input) => evaluate(&physical(&bound(expr, values)?, input, props)?, rows),
+            Self::Once(made) => compute(made),
+            Self::ForValues(expr, input) => compute(&make(&bound(expr, values)?, input, props)?),
         }
     }
 }
 
-impl CompiledAggregate {
-    fn new(expr: Expr, input: &DFSchemaRef, props: &ExecutionProps) -> Result<Self> {
-        Ok(match has_parameters(&expr) {
-            true => Self::ForValues(expr, Arc::clone(input)),
-            false => Self::Once(lowered(&expr, input, props)?),
-        })
-    }
-
-    fn over(&self, rows: &RecordBatch, values: &[ScalarValue], props: &ExecutionProps) -> Result<ScalarValue> {
-        match self {
-            Self::Once(aggregate) => aggregated(aggregate, rows),
-            Self::ForValues(expr, input) => aggregated(&lowered(&bound(expr, values)?, input, props)?, rows),
-        }
+impl Compiled<Arc<dyn PhysicalExpr>> {
+    fn evaluate(&self, rows: &RecordBatch, values: &[ScalarValue], props: &ExecutionProps) -> Result<ArrayRef> {
+        self.with(values, props, physical, |expr| evaluate(expr, rows))
     }
 }
 
@@ -233,11 +229,11 @@ fn evaluate(expr: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<ArrayRef
 
 fn sorted(
     rows: &RecordBatch,
-    keys: &[(Compiled, SortOptions)],
+    keys: &[(Compiled<Arc<dyn PhysicalExpr>>, SortOptions)],
     values: &[ScalarValue],
     props: &ExecutionProps,
 ) -> Result<RecordBatch> {
-    let column = |(key, options): &(Compiled, SortOptions)| {
+    let column = |(key, options): &(Compiled<_>, SortOptions)| {
         Ok(SortColumn { values: key.evaluate(rows, values, props)?, options: Some(*options) })
     };
     let columns = keys.iter().map(column).collect::<Result<Vec<_>>>()?;

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::tokenizer::Location;
 use rowkey_model::{AccountName, TableName};
 use rowkey_postgres::functions;
 use rowkey_postgres::types::PostgresType;
-use rowkey_storage::{Catalog, Snapshot};
+use rowkey_storage::{Catalog, Snapshot, Table};
 
 use super::column::Column;
 use super::own_functions;
@@ -25,6 +25,7 @@ use super::relations::SnapshotRelations;
 use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
 use super::statement_state::{LentState, StatementSettings};
 use crate::answer::Answer;
+use crate::provider::TableColumns;
 use crate::system_catalog::SystemCatalog;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::{CancellableRows, PlanningSignals, Signals};
@@ -139,6 +140,11 @@ impl StatementPlanner {
 
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.context.tables.snapshot
+    }
+
+    /// The columns of a table of the snapshot.
+    pub(crate) fn columns_of(&self, table: &Arc<Table>) -> TableColumns {
+        self.context.tables.columns.of(table)
     }
 
     /// The same with rows in memory beside the tables, as relation [`MEMORY_ROWS`].

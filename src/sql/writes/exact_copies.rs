@@ -2,6 +2,7 @@
 //! microseconds, and in their own types, where a column shows properties of several in one.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{
@@ -79,37 +80,62 @@ impl ExactCopies {
     }
 }
 
-/// For each assignment of ON CONFLICT DO UPDATE that copies a column, the value that the row has
-/// there exactly, if SQL does not show it so.
-pub(super) fn exact_values(
-    target: &Target,
-    assignments: &[(usize, Expr)],
-    existing: &Entity,
-    proposed: &Entity,
-) -> Vec<Option<Value>> {
-    let exact = |(at, expr): &(usize, Expr)| {
-        let (alias, name) = copied_name(expr)?;
-        let entity = if alias == EXCLUDED { proposed } else { existing };
-        let (shown, written) = (&target.read(name).ok()?.takes, &target.columns[*at].takes);
-        let (_, value) = entity.parts().iter().find(|(name, _)| Some(name) == shown.property())?;
-        let is_exact = match (shown, written) {
-            (Takes::Widened { .. }, Takes::Widened { .. }) => true,
-            (Takes::Typed { .. } | Takes::Widened { .. }, Takes::Typed { edm: EdmType::DateTime, .. }) => {
-                matches!(value, Value::DateTime(_))
-            }
-            _ => false,
-        };
-        is_exact.then(|| value.clone())
-    };
-    assignments.iter().map(exact).collect()
+/// Assignments of ON CONFLICT DO UPDATE that copy a column which SQL may show otherwise.
+pub(super) struct ConflictCopies<'a> {
+    assigned: usize,
+    copied: Vec<ConflictCopy<'a>>,
 }
 
-/// Leaves the columns out of a query that stand beside a property for each of its types, if there
-/// are as many others as are written: those of `SELECT *` have its values as well.
-pub(super) fn leave_types_out(query: &mut Query, planner: &StatementPlanner, written: usize) {
-    let SetExpr::Select(select) = query.body.as_mut() else { return };
-    if select.projection.len() <= written || !has_rows_of_input(select) {
-        return;
+struct ConflictCopy<'a> {
+    /// Its place among the assignments.
+    place: usize,
+    of_proposed: bool,
+    property: &'a Arc<str>,
+    times_only: bool,
+}
+
+impl<'a> ConflictCopies<'a> {
+    pub(super) fn of(target: &'a Target, assignments: &[(usize, Expr)]) -> Self {
+        let copy = |(place, (at, expr)): (usize, &(usize, Expr))| {
+            let (alias, name) = copied_name(expr)?;
+            let shown = &target.read(name).ok()?.takes;
+            let times_only = match (shown, &target.columns[*at].takes) {
+                (Takes::Widened { .. }, Takes::Widened { .. }) => false,
+                (Takes::Typed { .. } | Takes::Widened { .. }, Takes::Typed { edm: EdmType::DateTime, .. }) => true,
+                _ => return None,
+            };
+            Some(ConflictCopy { place, of_proposed: alias == EXCLUDED, property: shown.property()?, times_only })
+        };
+        Self { assigned: assignments.len(), copied: assignments.iter().enumerate().filter_map(copy).collect() }
+    }
+
+    /// By assignment, the value that a row has exactly; nothing if no assignment copies one.
+    pub(super) fn values(&self, existing: &Entity, proposed: &Entity) -> Vec<Option<Value>> {
+        if self.copied.is_empty() {
+            return Vec::new();
+        }
+        let mut values = vec![None; self.assigned];
+        for copy in &self.copied {
+            let entity = if copy.of_proposed { proposed } else { existing };
+            let value = entity.get(copy.property);
+            values[copy.place] = value.filter(|value| !copy.times_only || matches!(value, Value::DateTime(_))).cloned();
+        }
+        values
+    }
+}
+
+/// The columns that a query writes, of which those are ignored that stand beside a property for
+/// each of its types, if there are as many others as are written: those of `SELECT *` have its
+/// values as well. `ignored` is the place of a column whose values are.
+pub(super) fn without_types(
+    query: &Query,
+    planner: &StatementPlanner,
+    columns: Vec<usize>,
+    ignored: Option<usize>,
+) -> Vec<usize> {
+    let (SetExpr::Select(select), Some(ignored)) = (query.body.as_ref(), ignored) else { return columns };
+    if select.projection.len() <= columns.len() || !has_rows_of_input(select) {
+        return columns;
     }
     let tables = tables_of(select, planner);
     let copied: HashSet<(&str, &str)> = select.projection.iter().filter_map(copied_column).collect();
@@ -120,10 +146,12 @@ pub(super) fn leave_types_out(query: &mut Query, planner: &StatementPlanner, wri
             if **property != *name && copied.contains(&(alias, &**property)))
     };
     let beside: Vec<bool> = select.projection.iter().map(is_beside).collect();
-    if beside.iter().filter(|beside| !**beside).count() == written {
-        let mut beside = beside.into_iter();
-        select.projection.retain(|_| !beside.next().unwrap_or_default());
+    if beside.iter().filter(|beside| !**beside).count() != columns.len() {
+        return columns;
     }
+    let mut columns = columns.into_iter();
+    let written = |beside: bool| if beside { Some(ignored) } else { columns.next() };
+    beside.into_iter().filter_map(written).collect()
 }
 
 /// Whether a select has a row for each row of its input, or for some of them.
@@ -162,12 +190,15 @@ fn tables_of(select: &Select, planner: &StatementPlanner) -> HashMap<String, Tab
 /// The alias of a table, and its columns; `None` for any other relation.
 fn table_columns(relation: &TableFactor, planner: &StatementPlanner) -> Option<(String, TableColumns)> {
     let TableFactor::Table { name, alias: Some(alias), args: None, .. } = relation else { return None };
+    if !alias.columns.is_empty() {
+        return None;
+    }
     let [ObjectNamePart::Identifier(schema), ObjectNamePart::Identifier(table)] = name.0.as_slice() else {
         return None;
     };
     let table = TableName::parse(&table.value).ok().filter(|_| schema.value == PUBLIC)?;
     let table = planner.snapshot().catalog.table(planner.account(), &table)?;
-    Some((alias.name.value.clone(), TableColumns::of(table)))
+    Some((alias.name.value.clone(), planner.columns_of(table)))
 }
 
 /// The types and names of the columns with the exact values of a column, as far as the one that

@@ -12,12 +12,12 @@ use futures::TryStreamExt;
 
 use super::assigned_values::AssignedValues;
 use super::current_versions::{MatchedRows, current_versions, key_of};
-use super::exact_copies::{ExactCopies, exact_values};
+use super::exact_copies::{ConflictCopies, ExactCopies};
 use super::memory_budget::MemoryBudget;
 use super::on_conflict::conflict_query;
 use super::operations::{WriteResult, delete, insert, put};
 use super::returning::Returned;
-use super::row_builder::{TargetRowBuilder, properties_bytes};
+use super::row_builder::{TargetRowBuilder, properties_bytes, value_bytes};
 use super::syntax::{self, item};
 use super::target::{Takes, TargetColumn, violated};
 use super::values::{AssignedColumn, Cell, keeps_values, parameter_value};
@@ -306,20 +306,22 @@ impl WriteRunner<'_> {
             return Ok(());
         }
         let target = &write.target;
-        let (mut existing, mut proposed) = (Vec::new(), Vec::new());
+        let copies = ConflictCopies::of(target, assignments);
+        let (mut existing, mut proposed, mut exact) = (Vec::new(), Vec::new(), Vec::new());
         let mut conflicting = Vec::with_capacity(conflicts.len());
         for (entity, row) in conflicts {
             // Read, copied, and copied again into the columns of the query.
             budget.hold(3 * (properties_bytes(entity.parts()) + 160))?;
             let proposed_bytes = row.memory_bytes();
+            let new = Entity::from_parts(entity.key.clone(), self.now, row.properties);
+            let copied = copies.values(&entity, &new);
+            budget.hold(copied.iter().flatten().map(value_bytes).sum())?;
             existing.push(Entity::clone(&entity));
-            proposed.push(Entity::from_parts(entity.key.clone(), self.now, row.properties));
+            proposed.push(new);
+            exact.push(copied);
             conflicting.push((entity, proposed_bytes));
         }
         let conflicts = conflicting;
-        let pairs = existing.iter().zip(&proposed);
-        let exact: Vec<_> =
-            pairs.map(|(existing, proposed)| exact_values(target, assignments, existing, proposed)).collect();
         let (query, table) = conflict_query(write, assignments, selection, &existing, &proposed)?;
         drop((existing, proposed));
         let mut rows = self.query_rows(write, &self.planner.with_rows(table), query).await?;
@@ -339,8 +341,11 @@ impl WriteRunner<'_> {
                     return Err(updated_twice());
                 }
                 let mut row = TargetRowBuilder::of(entity);
-                for (((at, _), values), exact) in assignments.iter().zip(&assigned).zip(&exact[place]) {
-                    let value = if exact.is_some() { exact.clone() } else { values.value(at_row)? };
+                for (assignment, ((at, _), values)) in assignments.iter().zip(&assigned).enumerate() {
+                    let value = match exact[place].get(assignment) {
+                        Some(Some(exact)) => Some(exact.clone()),
+                        _ => values.value(at_row)?,
+                    };
                     row.assign(&target.columns[*at], value)?;
                 }
                 budget.grow(*proposed_bytes, row.memory_bytes())?;

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Location;
 
-use super::exact_copies::leave_types_out;
+use super::exact_copies::without_types;
 use super::syntax::{self, aliases, and, assigned, case, column, columns_named, flattened, item, memory_name, null};
 use super::target::{Takes, Target};
 use super::values::is_default;
@@ -152,7 +152,7 @@ impl Write {
             Some(alias) => alias.alias.value.clone(),
             None => relation.1.clone(),
         };
-        let mut source = match insert.source {
+        let source = match insert.source {
             None => Source::Values(vec![Vec::new()]),
             Some(query) => match *query.body {
                 SetExpr::Values(values)
@@ -167,11 +167,10 @@ impl Write {
             },
         };
         let columns = insert_columns(&target, &insert.columns, &source)?;
-        let columns = match &mut source {
+        let columns = match &source {
             Source::Query(query) if insert.columns.is_empty() => {
-                let columns = with_timestamp(&target, columns, query);
-                leave_types_out(query, planner, columns.len());
-                columns
+                let timestamp = target.columns.iter().position(|column| matches!(column.takes, Takes::Timestamp));
+                without_types(query, planner, with_timestamp(&target, columns, query, timestamp), timestamp)
             }
             _ => columns,
         };
@@ -368,16 +367,19 @@ pub(crate) fn too_few() -> Error {
 
 /// The columns that get those of a query without a list: where the query has a Timestamp in the
 /// place of the table's, as `SELECT * FROM` another table has, that is among them.
-fn with_timestamp(target: &Target, mut columns: Vec<usize>, query: &ast::Query) -> Vec<usize> {
+fn with_timestamp(
+    target: &Target,
+    mut columns: Vec<usize>,
+    query: &ast::Query,
+    timestamp: Option<usize>,
+) -> Vec<usize> {
     let SetExpr::Select(select) = query.body.as_ref() else { return columns };
     let name = match select.projection.get(KEY_COLUMNS) {
         Some(SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts))) => parts.last(),
         Some(SelectItem::ExprWithAlias { alias, .. }) => Some(alias),
         _ => None,
     };
-    let is_timestamp = |at: &usize| matches!(target.columns[*at].takes, Takes::Timestamp);
-    let place = (0..target.columns.len()).find(is_timestamp);
-    if let (Some(name), Some(place)) = (name, place)
+    if let (Some(name), Some(place)) = (name, timestamp)
         && name.value == target.columns[place].name
         && columns.len() >= KEY_COLUMNS
     {

@@ -177,31 +177,38 @@ fn between(parser: &mut Parser) -> Option<(bool, bool)> {
     })
 }
 
+fn keyword_at(parser: &Parser, place: usize) -> Option<Keyword> {
+    match &parser.peek_nth_token_ref(place).token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    }
+}
+
+/// Whether it is ALL that stands at a place, not ANY or SOME, before a query that begins with one
+/// of these words.
+fn quantifier(parser: &Parser, place: usize, begins: &[Keyword]) -> Option<bool> {
+    let is_all = match keyword_at(parser, place)? {
+        Keyword::ALL => true,
+        Keyword::ANY | Keyword::SOME => false,
+        _ => return None,
+    };
+    let opens = parser.peek_nth_token_ref(place + 1).token == Token::LParen;
+    (opens && begins.contains(&keyword_at(parser, place + 2)?)).then_some(is_all)
+}
+
 /// The operator of LIKE or ILIKE with ANY, SOME or ALL and a subquery behind it, and whether it is
 /// ALL; the words are read.
 fn like_each(parser: &mut Parser) -> Option<(BinaryOperator, bool)> {
-    let keyword = |place: usize| match &parser.peek_nth_token_ref(place).token {
-        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
-        _ => None,
-    };
-    let negated = keyword(0) == Some(Keyword::NOT);
+    let negated = keyword_at(parser, 0) == Some(Keyword::NOT);
     let at = usize::from(negated);
-    let op = match (keyword(at)?, negated) {
+    let op = match (keyword_at(parser, at)?, negated) {
         (Keyword::LIKE, false) => BinaryOperator::PGLikeMatch,
         (Keyword::LIKE, true) => BinaryOperator::PGNotLikeMatch,
         (Keyword::ILIKE, false) => BinaryOperator::PGILikeMatch,
         (Keyword::ILIKE, true) => BinaryOperator::PGNotILikeMatch,
         _ => return None,
     };
-    let is_all = match keyword(at + 1)? {
-        Keyword::ALL => true,
-        Keyword::ANY | Keyword::SOME => false,
-        _ => return None,
-    };
-    let opens = parser.peek_nth_token_ref(at + 2).token == Token::LParen;
-    if !opens || !matches!(keyword(at + 3), Some(Keyword::SELECT | Keyword::WITH | Keyword::VALUES)) {
-        return None;
-    }
+    let is_all = quantifier(parser, at + 1, &[Keyword::SELECT, Keyword::WITH, Keyword::VALUES])?;
     (0..at + 2).for_each(|_| parser.advance_token());
     Some((op, is_all))
 }
@@ -218,18 +225,7 @@ fn compared_with_values(parser: &mut Parser) -> Option<(BinaryOperator, bool)> {
         Token::GtEq => BinaryOperator::GtEq,
         _ => return None,
     };
-    let keyword = |place: usize| match &parser.peek_nth_token_ref(place).token {
-        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
-        _ => None,
-    };
-    let is_all = match keyword(1)? {
-        Keyword::ALL => true,
-        Keyword::ANY | Keyword::SOME => false,
-        _ => return None,
-    };
-    if parser.peek_nth_token_ref(2).token != Token::LParen || keyword(3) != Some(Keyword::VALUES) {
-        return None;
-    }
+    let is_all = quantifier(parser, 1, &[Keyword::VALUES])?;
     (0..2).for_each(|_| parser.advance_token());
     Some((op, is_all))
 }

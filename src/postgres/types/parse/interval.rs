@@ -381,9 +381,7 @@ impl Sum<'_> {
         }
         Ok(())
     }
-}
 
-impl Sum<'_> {
     /// A date or a time in the alternative format of ISO 8601: `0001-02-03` and `04:05:06`, or with
     /// all of their digits `00010203` and `040506`.
     fn add_alternative(&mut self, text: &str, of_time: bool) -> Result<(), Error> {
