@@ -25,6 +25,7 @@ pub mod suggestion;
 pub mod syntax;
 pub mod type_modifiers;
 pub mod types;
+mod window_top_k;
 mod workarounds;
 
 pub use install::install;

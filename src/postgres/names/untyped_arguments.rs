@@ -12,7 +12,7 @@ use super::error::{NameError, Result, SqlState};
 use super::scope::unwrapped;
 
 /// Functions whose result has a type for each type of their first argument.
-const POLYMORPHIC: [&str; 14] = [
+const POLYMORPHIC: [&str; 16] = [
     "array_dims",
     "array_fill",
     "array_length",
@@ -26,6 +26,8 @@ const POLYMORPHIC: [&str; 14] = [
     "json_agg",
     "jsonb_agg",
     "mode",
+    "to_json",
+    "to_jsonb",
     "trim_array",
 ];
 
@@ -80,12 +82,24 @@ pub(super) fn settle(name: &str, function: &mut Function) -> Result<()> {
         return Ok(());
     }
     let FunctionArguments::List(list) = &mut function.args else { return Ok(()) };
+    let given = list.args.len();
     let mut arguments = list.args.iter_mut().map(plain);
     if POLYMORPHIC.contains(&name) {
         return match arguments.next().flatten() {
             Some(first) if is_untyped(first) => Err(polymorphic().at_span(at)),
             _ => Ok(()),
         };
+    }
+    if ["lag", "lead"].contains(&name) && given == 3 {
+        // Of one type with their default, which is text if it has none either.
+        let mut values = arguments.flatten().step_by(2);
+        if let (Some(value), Some(default)) = (values.next(), values.next())
+            && is_untyped(value)
+            && is_untyped(default)
+        {
+            cast(value, DataType::Text);
+        }
+        return Ok(());
     }
     if OF_BOOLEANS.contains(&name) || OF_DOUBLES.contains(&name) {
         let wanted = || if OF_BOOLEANS.contains(&name) { DataType::Boolean } else { DataType::DoublePrecision };

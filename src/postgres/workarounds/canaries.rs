@@ -29,7 +29,14 @@ const TABLES: [&str; 5] = [
     "create table o as select column1 as x, column2 as n from (values (2, 1), (2, 2), (3, 1)) v",
 ];
 
-const CANARIES: [Canary; 6] = [
+const CANARIES: [Canary; 7] = [
+    Canary {
+        workaround: "orders of unions",
+        statement: "select a, r from (select a, dense_rank() over (order by b) as r from (select x as a, x as b from t \
+                    union all select x as a, x as b from u) v) w group by a, r",
+        wrong: Outcome::Fails("does not satisfy order requirements"),
+        rows: 3,
+    },
     Canary {
         workaround: "keys of joins where NULL equals NULL",
         statement: "select * from a join b on a.i is not distinct from b.k where a.d = b.w",

@@ -8,6 +8,7 @@ mod functional_dependencies;
 mod guarded;
 mod inlined_columns;
 mod misplaced_limits;
+mod missing_sorts;
 mod null_equal_joins;
 mod partitioned_join_filters;
 mod replayed_joins;
@@ -41,7 +42,7 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 14] = [
+const WORKAROUNDS: [Workaround; 15] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
@@ -62,6 +63,7 @@ const WORKAROUNDS: [Workaround; 14] = [
         upstream: None,
         install: partitioned_join_filters::install,
     },
+    Workaround { name: "orders of unions", upstream: None, install: missing_sorts::install },
     Workaround { name: "keys of joins where NULL equals NULL", upstream: None, install: null_equal_joins::install },
     Workaround {
         name: "conditions above aggregates, windows, DISTINCT and UNNEST",

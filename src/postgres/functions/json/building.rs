@@ -4,7 +4,6 @@ use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
 
-use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
 use super::super::scalar::{Arguments, Call, Function, stable};
 use super::documents::Built;
@@ -14,18 +13,18 @@ use crate::types::{JsonWriter, TextStyle};
 
 /// Times are written in the session's zone.
 pub(super) static FUNCTIONS: [Function; 12] = [
-    stable("to_json", 1..=1, returns_value, values),
-    stable("to_jsonb", 1..=1, returns_value, values),
+    stable("to_json", 1..=1, returns_document, values),
+    stable("to_jsonb", 1..=1, returns_document, values),
     stable("row_to_json", 1..=2, returns_row, values),
     stable("array_to_json", 1..=2, returns_array, values),
     stable("json_build_object", 0..=usize::MAX, returns_object, objects),
     stable("jsonb_build_object", 0..=usize::MAX, returns_object, objects),
-    stable("json_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
-    stable("jsonb_build_array", 0..=usize::MAX, |arguments| Ok(document(arguments.function)), arrays),
-    stable(JSON_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
-    stable(JSONB_OF_ARRAY, 1..=1, |arguments| Ok(document(arguments.function)), collected),
-    stable(JSON_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
-    stable(JSONB_OF_PAIRS, 1..=1, |arguments| Ok(document(arguments.function)), pairs),
+    stable("json_build_array", 0..=usize::MAX, returns_document, arrays),
+    stable("jsonb_build_array", 0..=usize::MAX, returns_document, arrays),
+    stable(JSON_OF_ARRAY, 1..=1, returns_document, collected),
+    stable(JSONB_OF_ARRAY, 1..=1, returns_document, collected),
+    stable(JSON_OF_PAIRS, 1..=1, returns_document, pairs),
+    stable(JSONB_OF_PAIRS, 1..=1, returns_document, pairs),
 ];
 
 fn is_jsonb(function: &str) -> bool {
@@ -36,11 +35,7 @@ fn document(function: &str) -> DataType {
     if is_jsonb(function) { DataType::LargeUtf8 } else { DataType::LargeBinary }
 }
 
-fn returns_value(arguments: &Arguments) -> Result<DataType> {
-    if arguments.is_unknown(0) || arguments.kind(0) == Kind::Null {
-        let message = "could not determine polymorphic type because input has type unknown";
-        return fail(SqlState::DATATYPE_MISMATCH, message);
-    }
+fn returns_document(arguments: &Arguments) -> Result<DataType> {
     Ok(document(arguments.function))
 }
 
