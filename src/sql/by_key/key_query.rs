@@ -41,7 +41,9 @@ impl KeyQuery {
         values: &[SqlValue],
         fields: Vec<FieldRef>,
     ) -> Result<Option<RecordBatch>> {
-        let Some(scalars) = self.scalars(values)? else { return Ok(None) };
+        let Some(scalars) = self.scalars(values)?.filter(|scalars| self.pipeline.has_row_counts(scalars)) else {
+            return Ok(None);
+        };
         let rows = match &self.read {
             Some(read) => match read.rows(files, snapshot, values, &self.schema).await? {
                 Some(rows) => rows,

@@ -8,6 +8,7 @@
 //! that cannot be done, because a value needs a cast, more is to be read than a few pages, or the
 //! table's columns have changed, the caller runs the statement as any other.
 
+mod aggregation;
 mod key_query;
 mod key_read;
 mod key_write;

@@ -17,6 +17,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable, SortExpr};
 use datafusion::physical_expr::aggregate::{LoweredAggregate, LoweredAggregateBuilder};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
+use super::aggregation::{Groups, aggregated, evaluate};
 use rowkey_postgres::parameters::place_of;
 
 /// What is done with the rows of the step before.
@@ -25,12 +26,23 @@ pub(super) enum Step {
     Filter(Expr),
     Project(Vec<Expr>),
     Sort(Vec<SortExpr>),
-    /// Aggregates over all rows, which make one.
-    Aggregate(Vec<Expr>),
-    Limit {
-        skip: usize,
-        fetch: Option<usize>,
+    /// Aggregates over the rows of each group; without keys all rows are one.
+    Aggregate {
+        keys: Vec<Expr>,
+        aggregates: Vec<Expr>,
     },
+    Limit {
+        skip: Option<RowCount>,
+        fetch: Option<RowCount>,
+    },
+}
+
+/// A number of rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RowCount {
+    Literal(usize),
+    /// By its place among the parameters.
+    Parameter(usize),
 }
 
 /// Steps, made ready to run many times.
@@ -48,9 +60,10 @@ enum PhysicalStep {
     Project(Vec<Compiled<Arc<dyn PhysicalExpr>>>, SchemaRef),
     Sort(Vec<(Compiled<Arc<dyn PhysicalExpr>>, SortOptions)>),
     Aggregate(Vec<Compiled<LoweredAggregate>>, SchemaRef),
+    Group(Vec<Compiled<Arc<dyn PhysicalExpr>>>, Vec<Compiled<LoweredAggregate>>, SchemaRef),
     Limit {
-        skip: usize,
-        fetch: Option<usize>,
+        skip: Option<RowCount>,
+        fetch: Option<RowCount>,
     },
 }
 
@@ -74,6 +87,18 @@ impl Pipeline {
         let props = props(&config);
         let steps = steps.into_iter().map(|(step, input)| PhysicalStep::new(step, &input, &props));
         Ok(Self { steps: steps.collect::<Result<_>>()?, config })
+    }
+
+    /// Whether each LIMIT has a positive number, and each OFFSET one that is not negative. Others
+    /// are errors, or mean that nothing is computed, and nothing fails.
+    pub(super) fn has_row_counts(&self, values: &[ScalarValue]) -> bool {
+        self.steps.iter().all(|step| match step {
+            PhysicalStep::Limit { skip, fetch } => {
+                skip.is_none_or(|skip| skip.of(values).is_some())
+                    && fetch.is_none_or(|fetch| fetch.of(values).is_some_and(|rows| rows > 0))
+            }
+            _ => true,
+        })
     }
 
     /// What the steps make of rows, with values in the places of parameters.
@@ -101,7 +126,7 @@ impl PhysicalStep {
                 Self::Filter(all(same.into_iter().chain(of_values).collect())?)
             }
             Step::Project(exprs) => {
-                let schema = schema_of(&exprs, input)?;
+                let schema = schema_of(exprs.iter(), input)?;
                 Self::Project(all(exprs)?, schema)
             }
             Step::Sort(keys) => {
@@ -111,10 +136,14 @@ impl PhysicalStep {
                 };
                 Self::Sort(keys.into_iter().map(key).collect::<Result<_>>()?)
             }
-            Step::Aggregate(exprs) => {
-                let schema = schema_of(&exprs, input)?;
+            Step::Aggregate { keys, aggregates } => {
+                let schema = schema_of(keys.iter().chain(&aggregates), input)?;
                 let one = |expr| Compiled::new(expr, input, props, lowered as Make<_>);
-                Self::Aggregate(exprs.into_iter().map(one).collect::<Result<_>>()?, schema)
+                let aggregates = aggregates.into_iter().map(one).collect::<Result<_>>()?;
+                match keys.is_empty() {
+                    true => Self::Aggregate(aggregates, schema),
+                    false => Self::Group(all(keys)?, aggregates, schema),
+                }
             }
             Step::Limit { skip, fetch } => Self::Limit { skip, fetch },
         })
@@ -137,10 +166,36 @@ impl PhysicalStep {
                 };
                 batch(schema, aggregates.iter().map(one).collect::<Result<_>>()?, 1)
             }
-            Self::Limit { skip, fetch } => {
-                let skip = rows.num_rows().min(*skip);
-                Ok(rows.slice(skip, (rows.num_rows() - skip).min(fetch.unwrap_or(usize::MAX))))
+            Self::Group(_, _, schema) if rows.num_rows() == 0 => Ok(RecordBatch::new_empty(Arc::clone(schema))),
+            Self::Group(keys, aggregates, schema) => {
+                let keys = keys.iter().map(|key| key.evaluate(&rows, values, props)).collect::<Result<Vec<_>>>()?;
+                let mut groups = Groups::of(&keys)?;
+                let mut columns = Vec::with_capacity(schema.fields().len());
+                for aggregate in aggregates {
+                    columns.push(aggregate.with(values, props, lowered, |lowered| groups.aggregated(lowered, &rows))?);
+                }
+                let groups_count = groups.len();
+                let columns = groups.into_keys()?.into_iter().chain(columns).collect();
+                batch(schema, columns, groups_count)
             }
+            Self::Limit { skip, fetch } => {
+                let count = |rows: &Option<RowCount>| rows.and_then(|rows| rows.of(values));
+                let skip = rows.num_rows().min(count(skip).unwrap_or(0));
+                Ok(rows.slice(skip, (rows.num_rows() - skip).min(count(fetch).unwrap_or(usize::MAX))))
+            }
+        }
+    }
+}
+
+impl RowCount {
+    /// `None`: it is negative, or NULL.
+    fn of(self, values: &[ScalarValue]) -> Option<usize> {
+        match self {
+            Self::Literal(rows) => Some(rows),
+            Self::Parameter(place) => match values.get(place)? {
+                ScalarValue::Int64(Some(rows)) => usize::try_from(*rows).ok(),
+                _ => None,
+            },
         }
     }
 }
@@ -175,8 +230,8 @@ impl Compiled<Arc<dyn PhysicalExpr>> {
 }
 
 /// The columns that expressions make; the next step knows them by their places.
-fn schema_of(exprs: &[Expr], input: &DFSchema) -> Result<SchemaRef> {
-    let fields = exprs.iter().map(|expr| {
+fn schema_of<'e>(exprs: impl Iterator<Item = &'e Expr>, input: &DFSchema) -> Result<SchemaRef> {
+    let fields = exprs.map(|expr| {
         let (_, field) = expr.to_field(input)?;
         Ok(Arc::new(field.as_ref().clone().with_nullable(true)))
     });
@@ -223,10 +278,6 @@ fn bound(expr: &Expr, values: &[ScalarValue]) -> Result<Expr> {
     expr.clone().transform_up(value).data()
 }
 
-fn evaluate(expr: &Arc<dyn PhysicalExpr>, rows: &RecordBatch) -> Result<ArrayRef> {
-    expr.evaluate(rows)?.into_array(rows.num_rows())
-}
-
 fn sorted(
     rows: &RecordBatch,
     keys: &[(Compiled<Arc<dyn PhysicalExpr>>, SortOptions)],
@@ -241,16 +292,4 @@ fn sorted(
     let columns = take_arrays(rows.columns(), &order, None)?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
     Ok(RecordBatch::try_new_with_options(rows.schema(), columns, &options)?)
-}
-
-fn aggregated(lowered: &LoweredAggregate, rows: &RecordBatch) -> Result<ScalarValue> {
-    let LoweredAggregate { aggregate, filter, .. } = lowered;
-    let kept = match filter {
-        Some(filter) => &filter_record_batch(rows, evaluate(filter, rows)?.as_boolean())?,
-        None => rows,
-    };
-    let arguments = aggregate.expressions().iter().map(|arg| evaluate(arg, kept)).collect::<Result<Vec<_>>>()?;
-    let mut accumulator = aggregate.create_accumulator()?;
-    accumulator.update_batch(&arguments)?;
-    accumulator.evaluate()
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, DFSchemaRef};
+use datafusion::common::{DFSchema, DFSchemaRef, ScalarValue};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::expr::{AggregateFunction, Case, InList, ScalarFunction};
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{
-    BinaryExpr, EmptyRelation, Expr, FetchType, LogicalPlan, Operator, SkipType, SortExpr, TableScan, Volatility,
+    BinaryExpr, Distinct, EmptyRelation, Expr, LogicalPlan, Operator, SortExpr, TableScan, Volatility,
 };
 
 use super::read::{Condition, may_be_read};
 use crate::by_key::key_query::KeyQuery;
 use crate::by_key::key_read::{KeyRead, Rows};
-use crate::by_key::pipeline::{Pipeline, Step};
+use crate::by_key::pipeline::{Pipeline, RowCount, Step};
 use crate::provider::{EntityRows, EntityTable};
 use rowkey_postgres::parameters::place_of;
 use rowkey_postgres::types::PostgresType;
@@ -45,7 +45,7 @@ const COALESCE: &str = "coalesce";
 /// Aggregates of which the same holds.
 const CHEAP_AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 
-/// Recognises a query of one table without groups, joins, subqueries and windows, whose WHERE has
+/// Recognises a query of one table without joins, subqueries and windows, whose WHERE has
 /// one PartitionKey, and one without a table. `plan` is that of the SQL planner, and `analyze`
 /// gives what the analyzer makes of it.
 pub(super) fn recognize(
@@ -92,11 +92,20 @@ impl Computed {
     fn of(analyzed: &LogicalPlan) -> Option<Self> {
         let (nodes, _) = nodes(analyzed)?;
         let mut used = Used::default();
-        let mut steps = Vec::with_capacity(nodes.len());
+        let mut steps: Vec<(Step, DFSchemaRef)> = Vec::with_capacity(nodes.len());
         for node in nodes {
             let (step, input) = step(node)?;
-            used.add(&step, input)?;
-            steps.push((step, Arc::clone(input)));
+            let projections = steps.iter().rev().take_while(|(step, _)| matches!(step, Step::Project(_))).count();
+            let place = match step {
+                // Of rows that are left out nothing is computed.
+                Step::Limit { .. } => steps.len() - projections,
+                _ => steps.len(),
+            };
+            let input = Arc::clone(steps.get(place).map_or(input, |(_, below)| below));
+            steps.insert(place, (step, input));
+        }
+        for (step, input) in &steps {
+            used.add(step, input)?;
         }
         if used.expressions > EXPRESSIONS_MAX {
             return None;
@@ -139,7 +148,8 @@ fn nodes(plan: &LogicalPlan) -> Option<(Vec<&LogicalPlan>, Leaf<'_>)> {
             LogicalPlan::Filter(filter) => &filter.input,
             LogicalPlan::Sort(sort) => &sort.input,
             LogicalPlan::Limit(limit) => &limit.input,
-            LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => &aggregate.input,
+            LogicalPlan::Aggregate(aggregate) => &aggregate.input,
+            LogicalPlan::Distinct(Distinct::All(input)) => input,
             LogicalPlan::SubqueryAlias(alias) => {
                 node = &alias.input;
                 continue;
@@ -169,18 +179,38 @@ fn step(node: &LogicalPlan) -> Option<(Step, &DFSchemaRef)> {
             let key = |key: &SortExpr| Some(SortExpr { expr: computable(key.expr.clone())?, ..key.clone() });
             (Step::Sort(sort.expr.iter().map(key).collect::<Option<_>>()?), sort.input.schema())
         }
-        LogicalPlan::Aggregate(aggregate) => (Step::Aggregate(all(&aggregate.aggr_expr)?), aggregate.input.schema()),
+        LogicalPlan::Aggregate(aggregate) => {
+            let (keys, aggregates) = (all(&aggregate.group_expr)?, all(&aggregate.aggr_expr)?);
+            (Step::Aggregate { keys, aggregates }, aggregate.input.schema())
+        }
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            let keys = input.schema().columns().into_iter().map(Expr::Column).collect();
+            (Step::Aggregate { keys, aggregates: Vec::new() }, input.schema())
+        }
         LogicalPlan::Limit(limit) => {
-            let (Ok(SkipType::Literal(skip)), Ok(FetchType::Literal(fetch))) =
-                (limit.get_skip_type(), limit.get_fetch_type())
-            else {
-                return None;
-            };
+            let count = |rows: &Option<Box<Expr>>| rows.as_deref().map_or(Some(None), row_count);
+            let (skip, fetch) = (count(&limit.skip)?, count(&limit.fetch)?);
             // Of no rows nothing is computed, and nothing fails.
-            (fetch != Some(0)).then_some((Step::Limit { skip, fetch }, limit.input.schema()))?
+            let has_rows = !matches!(fetch, Some(RowCount::Literal(0)));
+            has_rows.then_some((Step::Limit { skip, fetch }, limit.input.schema()))?
         }
         _ => return None,
     })
+}
+
+/// The number of LIMIT or OFFSET, which NULL is none of; `None` for any other expression.
+fn row_count(expr: &Expr) -> Option<Option<RowCount>> {
+    match expr {
+        Expr::Literal(ScalarValue::Int64(rows), _) => {
+            rows.map_or(Some(None), |rows| Some(Some(RowCount::Literal(usize::try_from(rows).ok()?))))
+        }
+        Expr::Placeholder(placeholder) => {
+            let data_type = placeholder.field.as_ref()?.data_type();
+            let place = place_of(&placeholder.id).filter(|_| *data_type == DataType::Int64)?;
+            Some(Some(RowCount::Parameter(place)))
+        }
+        _ => None,
+    }
 }
 
 /// An expression that needs no rule of the optimizer: DataFusion computes `coalesce` as CASE.
@@ -219,7 +249,8 @@ impl Used {
     fn add(&mut self, step: &Step, input: &DFSchema) -> Option<()> {
         let exprs: Vec<&Expr> = match step {
             Step::Filter(predicate) => vec![predicate],
-            Step::Project(exprs) | Step::Aggregate(exprs) => exprs.iter().collect(),
+            Step::Project(exprs) => exprs.iter().collect(),
+            Step::Aggregate { keys, aggregates } => keys.iter().chain(aggregates).collect(),
             Step::Sort(keys) => keys.iter().map(|key| &key.expr).collect(),
             Step::Limit { .. } => Vec::new(),
         };
@@ -231,7 +262,7 @@ impl Used {
             });
             (walked.is_ok() && allowed).then_some(())?;
         }
-        if self.last_of_table.is_none() && matches!(step, Step::Project(_) | Step::Aggregate(_)) {
+        if self.last_of_table.is_none() && matches!(step, Step::Project(_) | Step::Aggregate { .. }) {
             self.last_of_table = Some(self.steps);
         }
         self.steps += 1;
