@@ -13,6 +13,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::ast::{in_coalesce, last_word};
+use crate::functions::type_called;
 use crate::syntax::{is_aggregate, visit_expressions, visit_expressions_mut};
 
 /// What calls of one name are written with, in the order in which they come.
@@ -137,12 +138,29 @@ fn collected_by(name: &str) -> &str {
 pub(super) fn take_casts_off(expr: &mut Expr) -> bool {
     let mut found = false;
     let _: ControlFlow<()> = visit_expressions_mut(expr, |expr| {
-        let is_cast = matches!(expr, Expr::Cast { .. });
-        if let Expr::Cast { expr: inner, .. } | Expr::Nested(inner) = expr {
+        let is_cast = !matches!(expr, Expr::Nested(_));
+        let inner = match expr {
+            Expr::Cast { expr: inner, .. } | Expr::Nested(inner) => Some(inner.as_mut()),
+            Expr::Function(function) => cast_value(function),
+            _ => None,
+        };
+        if let Some(inner) = inner {
             found |= is_cast;
             *expr = std::mem::replace(inner, Expr::value(Value::Null));
         }
         ControlFlow::Continue(())
     });
     found
+}
+
+/// What is cast by a call of a type's name.
+fn cast_value(function: &mut Function) -> Option<&mut Expr> {
+    type_called(&last_word(&function.name))?;
+    match &mut function.args {
+        FunctionArguments::List(list) => match list.args.as_mut_slice() {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(value))] => Some(value),
+            _ => None,
+        },
+        _ => None,
+    }
 }

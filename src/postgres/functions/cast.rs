@@ -1,6 +1,8 @@
 //! Casts as PostgreSQL makes them.
 
-use std::hash::{Hash, Hasher};
+mod function;
+mod of_jsonb;
+
 use std::sync::Arc;
 
 use arrow::array::{
@@ -9,14 +11,15 @@ use arrow::array::{
 };
 use arrow::compute::kernels::cast::{CastOptions, cast as arrow_cast, cast_with_options};
 use arrow::datatypes::{
-    DataType, Decimal128Type, Field, FieldRef, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNano, IntervalMonthDayNanoType, UInt32Type,
+    DataType, Decimal128Type, Field, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano,
+    IntervalMonthDayNanoType, UInt32Type,
 };
 use datafusion::common::{DataFusionError, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{ColumnarValue, Expr};
+
+pub(crate) use function::PostgresCast;
+pub(super) use function::to_varchar;
 
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::decimal::{Decimal, rescaled, too_large, too_small};
@@ -24,13 +27,12 @@ use super::error::{Error, SqlState, fail, out_of_range};
 use super::interval_fields::{in_fields, interval_fields};
 use super::interval_math::{NANOS_PER_MICRO, interval_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, timestamp, timestamptz};
-use super::type_names::{ANY_NUMERIC, INTERVAL_FIELDS, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH, is_character};
+use super::type_names::{NUMERIC_SCALE_DEFAULT, TYPE_LENGTH, is_character};
 use super::zone::Zone;
-use crate::types::{self, ColumnEncoder, Format, POSTGRES_TYPE, PostgresType, SqlValue, array_of, parse_text};
+use crate::types::{self, ColumnEncoder, Format, PostgresType, SqlValue, array_of, parse_text};
 
 /// Microseconds from 1970 to 2000, where PostgreSQL's moments count from.
 const MICROS_1970_TO_2000: i64 = 10_957 * MICROS_PER_DAY;
-mod of_jsonb;
 
 /// Whether PostgreSQL casts one to the other.
 pub(super) fn exists(from: Kind, to: Kind) -> bool {
@@ -613,88 +615,4 @@ pub(super) fn with_elements_of(value: ColumnarValue, wanted: &DataType) -> Resul
         },
         value => value,
     })
-}
-
-/// The cast to one type, as a function.
-#[derive(Debug)]
-pub(crate) struct PostgresCast {
-    /// With PostgreSQL's name and length of the type, if it has them.
-    target: FieldRef,
-    signature: Signature,
-}
-
-impl PostgresCast {
-    pub(super) fn udf(target: FieldRef) -> Arc<ScalarUDF> {
-        Arc::new(ScalarUDF::new_from_impl(Self { target, signature: Signature::any(1, Volatility::Immutable) }))
-    }
-
-    /// The type that a call of a cast gives.
-    pub(super) fn target_of(function: &ScalarFunction) -> Option<FieldRef> {
-        function.func.inner().downcast_ref::<Self>().map(|cast| Arc::clone(&cast.target))
-    }
-
-    fn shown(&self, argument: &str) -> String {
-        let name = self.target.metadata().get(POSTGRES_TYPE).map(String::as_str);
-        format!("{argument}::{}", name.unwrap_or_else(|| Kind::of(self.target.data_type()).name()))
-    }
-}
-
-impl PartialEq for PostgresCast {
-    fn eq(&self, other: &Self) -> bool {
-        self.target == other.target
-    }
-}
-
-impl Eq for PostgresCast {}
-
-impl Hash for PostgresCast {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.target.hash(state);
-    }
-}
-
-impl ScalarUDFImpl for PostgresCast {
-    fn name(&self) -> &str {
-        "postgres_cast"
-    }
-
-    fn display_name(&self, args: &[Expr]) -> Result<String> {
-        Ok(self.shown(&args.first().map(ToString::to_string).unwrap_or_default()))
-    }
-
-    fn schema_name(&self, args: &[Expr]) -> Result<String> {
-        // Two numerics of different digits are two casts.
-        let argument = args.first().map(|arg| arg.schema_name().to_string()).unwrap_or_default();
-        Ok(format!("{} {}", self.shown(&argument), self.target.data_type()))
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(self.target.data_type().clone())
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
-        let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
-        let mut metadata = self.target.metadata().clone();
-        if !is_character(&self.target) {
-            metadata.remove(TYPE_LENGTH);
-        }
-        metadata.remove(INTERVAL_FIELDS);
-        metadata.retain(|key, value| key != POSTGRES_TYPE || value != ANY_NUMERIC);
-        let field = Field::new(self.name(), self.target.data_type().clone(), nullable);
-        Ok(Arc::new(field.with_metadata(metadata)))
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let zone = Zone::of(&args.config_options)?;
-        let value = match args.args.as_slice() {
-            [ColumnarValue::Scalar(value)] => ColumnarValue::Scalar(cast_value(value, &self.target, &zone)?),
-            [ColumnarValue::Array(array)] => ColumnarValue::Array(cast_to_field(array, &self.target, &zone)?),
-            _ => return fail(SqlState::UNDEFINED_FUNCTION, "a cast takes one value"),
-        };
-        with_elements_of(value, args.return_field.data_type())
-    }
 }

@@ -11,6 +11,7 @@ use super::decimal::Decimal;
 use super::error::{SqlState, fail};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND};
+use crate::types::POSTGRES_TYPE;
 
 /// Functions whose arguments all have one type, which is the result's.
 pub(super) const ALIKE: [&str; 5] = ["coalesce", "nullif", "greatest", "least", "nvl"];
@@ -76,6 +77,17 @@ fn common_array(types: &[DataType], unknown: &[bool]) -> Result<Option<DataType>
 pub(super) fn are_untyped(types: &[DataType], unknown: &[bool]) -> bool {
     let has_type = |(data_type, unknown): (&DataType, &bool)| !unknown && !data_type.is_null();
     unknown.contains(&true) && !types.iter().zip(unknown).any(has_type)
+}
+
+/// Whether texts together are of the type `varchar`: the first that has a type is.
+pub(super) fn is_varchar<'e>(exprs: impl IntoIterator<Item = &'e Expr>, schema: &DFSchema) -> bool {
+    let typed = exprs
+        .into_iter()
+        .filter(|expr| !matches!(expr, Expr::Literal(value, _) if value.is_null()) && unknown_text(expr).is_none());
+    let mut fields = typed.map(|expr| expr.to_field(schema).map(|(_, field)| field));
+    let is_named = |field: &FieldRef| field.metadata().get(POSTGRES_TYPE).map(|name| name == "varchar");
+    fields.next().is_some_and(|first| first.is_ok_and(|first| is_named(&first) == Some(true)))
+        && fields.all(|field| field.is_ok_and(|field| is_named(&field) != Some(false)))
 }
 
 /// Whether all arguments of a function have one type.

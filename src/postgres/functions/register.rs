@@ -25,7 +25,7 @@ use super::{
     angles, arithmetic, array_fill, array_items, array_literal, concatenation, datetime_fields, datetime_make,
     datetime_trunc, deferred, encodings, exponentials, fused, greatest_least, hashes, integers, json, justify,
     letter_case, like_items, math, now, null_if, overlaid, overlaps, regular_expressions, series, series_array,
-    statistics, strings, text,
+    statistics, strings, text, text_ends,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -150,6 +150,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         series_array::FUNCTIONS.as_slice(),
         strings::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),
+        text_ends::FUNCTIONS.as_slice(),
     ];
     let mut functions: Vec<_> = tables.into_iter().flatten().map(Scalar::udf).collect();
     functions.push(Scalar::udf(&array_items::EQUALS_ANY_OF));

@@ -12,7 +12,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchema
 use super::arithmetic;
 use super::array_literal;
 use super::cast::{self, PostgresCast};
-use super::common_type::{ALIKE, are_untyped, common_type, literal, unmatched};
+use super::common_type::{ALIKE, are_untyped, common_type, is_varchar, literal, unmatched};
 use super::conditional::may_fail;
 use super::deferred;
 use super::enlarging::ENLARGING;
@@ -131,11 +131,14 @@ impl Resolver<'_> {
                 Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, items)))
             }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
-                let args = self.alike(function.args, function.func.name())?;
-                if self.zone.is_some() && function.func.name() == "coalesce" {
-                    return Ok(deferred::coalesced(args));
-                }
-                Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, args)))
+                let name = function.func.name();
+                let is_varchar = self.zone.is_some() && name != "nullif" && is_varchar(&function.args, self.schema);
+                let args = self.alike(function.args, name)?;
+                let alike = match name {
+                    "coalesce" if self.zone.is_some() => deferred::coalesced(args),
+                    _ => Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&function.func), args)),
+                };
+                Ok(if is_varchar { cast::to_varchar(alike) } else { alike })
             }
             expr => Ok(expr),
         }
@@ -229,7 +232,8 @@ impl Resolver<'_> {
     /// DataFusion would match texts of any type.
     fn check_pattern(&self, matched: &Expr, operator: &str, pattern: &Expr) -> Result<()> {
         match self.kind(matched) {
-            None | Some(Kind::Text | Kind::Bytea | Kind::Null | Kind::Other) => Ok(()),
+            None | Some(Kind::Text | Kind::Null | Kind::Other) => Ok(()),
+            Some(Kind::Bytea) => fail(SqlState::FEATURE_NOT_SUPPORTED, format!("bytea {operator} is not supported")),
             Some(kind) => {
                 let pattern = match unknown_text(pattern) {
                     Some(_) => "unknown",
@@ -389,6 +393,9 @@ impl Resolver<'_> {
         }
         let has_else = else_expr.is_some();
         results.extend(else_expr.map(|otherwise| *otherwise));
+        // PostgreSQL looks at what stands behind ELSE first.
+        let first_else = results.iter().rev().take(usize::from(has_else)).chain(&results);
+        let is_varchar = self.zone.is_some() && is_varchar(first_else, self.schema);
         let mut results = self.alike(results, "CASE")?;
         let otherwise = if has_else { results.pop().map(Box::new) } else { None };
         // DataFusion makes ANDs and ORs of truth values, as many as the square of the branches.
@@ -407,7 +414,8 @@ impl Resolver<'_> {
         }
         let branches =
             conditions.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
-        Ok(Expr::Case(Case { expr: operand.map(Box::new), when_then_expr: branches, else_expr: otherwise }))
+        let case = Expr::Case(Case { expr: operand.map(Box::new), when_then_expr: branches, else_expr: otherwise });
+        Ok(if is_varchar { cast::to_varchar(case) } else { case })
     }
 
     /// Expressions of one type, as the branches of CASE have.

@@ -16,6 +16,7 @@ use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use super::like_items;
 use super::scalar::{EQUALS_ANY, MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
+use super::type_names::type_called;
 use super::values_items;
 use crate::syntax::{plain_call, plain_case, plain_cast, visit_expressions, visit_expressions_mut};
 
@@ -363,18 +364,33 @@ fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
                 _ => Gt,
             };
             let mut compared: Option<Expr> = None;
+            let mut may_fail = false;
             for (left, right) in pairs.rev() {
+                let is_plain = is_stored_or_given(&left) && is_stored_or_given(&right);
                 compared = Some(match compared {
                     None => nested(left, op.clone(), right),
                     Some(rest) => {
                         let equal = nested(left.clone(), Eq, right.clone());
+                        // Behind a NULL nothing is computed.
+                        let equal = if may_fail { Expr::IsTrue(Box::new(equal)) } else { equal };
                         nested(nested(left, strict.clone(), right), Or, nested(equal, And, rest))
                     }
                 });
+                may_fail |= !is_plain;
             }
             compared.unwrap_or(Expr::value(Value::Null))
         }
         (left, op, right) => Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) },
+    }
+}
+
+/// Whether a value is that of a column, a literal or a parameter.
+fn is_stored_or_given(expr: &Expr) -> bool {
+    match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => true,
+        Expr::Nested(inner) => is_stored_or_given(inner),
+        Expr::Cast { expr, .. } => matches!(expr.as_ref(), Expr::Value(_)),
+        _ => false,
     }
 }
 
@@ -401,6 +417,9 @@ fn renamed(mut function: Function) -> Expr {
     if name.as_deref().is_some_and(|name| OF_ROWS.contains(&name)) {
         name_fields(&mut function);
     }
+    if let Some(data_type) = name.as_deref().and_then(type_called) {
+        return cast_of(function, data_type);
+    }
     let other = match name.as_deref() {
         Some("variance") => "var_samp",
         Some("every") => "bool_and",
@@ -411,15 +430,6 @@ fn renamed(mut function: Function) -> Expr {
             return plain_cast(Expr::Function(function), DataType::Uuid);
         }
         Some("make_interval") => return make_interval(function),
-        Some("date") => return cast_of(function, DataType::Date),
-        Some("bool") => return cast_of(function, DataType::Boolean),
-        // Types that are called as functions.
-        Some("text") => return cast_of(function, DataType::Text),
-        Some("int2") => return cast_of(function, DataType::SmallInt(None)),
-        Some("int4") => return cast_of(function, DataType::Integer(None)),
-        Some("int8") => return cast_of(function, DataType::BigInt(None)),
-        Some("float4") => return cast_of(function, DataType::Real),
-        Some("float8") => return cast_of(function, DataType::DoublePrecision),
         _ => return Expr::Function(function),
     };
     function.name = ObjectName::from(vec![Ident::new(other)]);

@@ -110,6 +110,21 @@ pub(super) fn is_character(field: &Field) -> bool {
     field.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "bpchar")
 }
 
+/// The type that is called as a function: `date(at)`.
+pub(crate) fn type_called(name: &str) -> Option<SqlType> {
+    Some(match name {
+        "date" => SqlType::Date,
+        "bool" => SqlType::Boolean,
+        "text" => SqlType::Text,
+        "int2" => SqlType::SmallInt(None),
+        "int4" => SqlType::Integer(None),
+        "int8" => SqlType::BigInt(None),
+        "float4" => SqlType::Real,
+        "float8" => SqlType::DoublePrecision,
+        _ => return None,
+    })
+}
+
 /// A type by its name in `pg_type`.
 fn named(name: &str, modifiers: &[String]) -> Result<Option<FieldRef>> {
     if let Some(element) = name.strip_prefix('_') {

@@ -1,0 +1,120 @@
+//! A cast as a function that plans call.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::Result;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::super::error::{SqlState, fail};
+use super::super::kind::Kind;
+use super::super::type_names::{ANY_NUMERIC, INTERVAL_FIELDS, TYPE_LENGTH, is_character};
+use super::super::zone::Zone;
+use super::{cast_to_field, cast_value, with_elements_of};
+use crate::types::POSTGRES_TYPE;
+
+/// A text as one of the type `varchar` of any length.
+pub(in crate::functions) fn to_varchar(expr: Expr) -> Expr {
+    let metadata = HashMap::from([(POSTGRES_TYPE.to_owned(), "varchar".to_owned())]);
+    let target = Field::new("", DataType::Utf8View, true).with_metadata(metadata);
+    PostgresCast::udf(Arc::new(target)).call(vec![expr])
+}
+
+/// The cast to one type, as a function.
+#[derive(Debug)]
+pub(crate) struct PostgresCast {
+    /// With PostgreSQL's name and length of the type, if it has them.
+    target: FieldRef,
+    /// Another one for each type: DataFusion takes calls for common subexpressions by the names of
+    /// their functions, whose hashes do not tell `x::date::timestamp` from `x::timestamp::date`.
+    name: String,
+    signature: Signature,
+}
+
+impl PostgresCast {
+    pub(in crate::functions) fn udf(target: FieldRef) -> Arc<ScalarUDF> {
+        let data_type = target.data_type().to_string();
+        let mut name = format!("cast_to_{}", data_type.replace(['(', ')', ',', ' '], "_").trim_end_matches('_'));
+        for (_, value) in target.metadata().iter().collect::<BTreeMap<_, _>>() {
+            name.push('_');
+            name.push_str(value);
+        }
+        let signature = Signature::any(1, Volatility::Immutable);
+        Arc::new(ScalarUDF::new_from_impl(Self { target, name, signature }))
+    }
+
+    /// The type that a call of a cast gives.
+    pub(in crate::functions) fn target_of(function: &ScalarFunction) -> Option<FieldRef> {
+        function.func.inner().downcast_ref::<Self>().map(|cast| Arc::clone(&cast.target))
+    }
+
+    fn shown(&self, argument: &str) -> String {
+        let name = self.target.metadata().get(POSTGRES_TYPE).map(String::as_str);
+        format!("{argument}::{}", name.unwrap_or_else(|| Kind::of(self.target.data_type()).name()))
+    }
+}
+
+impl PartialEq for PostgresCast {
+    fn eq(&self, other: &Self) -> bool {
+        self.target == other.target
+    }
+}
+
+impl Eq for PostgresCast {}
+
+impl Hash for PostgresCast {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.target.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for PostgresCast {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn display_name(&self, args: &[Expr]) -> Result<String> {
+        Ok(self.shown(&args.first().map(ToString::to_string).unwrap_or_default()))
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        // Two numerics of different digits are two casts.
+        let argument = args.first().map(|arg| arg.schema_name().to_string()).unwrap_or_default();
+        Ok(format!("{} {}", self.shown(&argument), self.target.data_type()))
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.target.data_type().clone())
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        let nullable = args.arg_fields.iter().any(|field| field.is_nullable());
+        let mut metadata = self.target.metadata().clone();
+        if !is_character(&self.target) {
+            metadata.remove(TYPE_LENGTH);
+        }
+        metadata.remove(INTERVAL_FIELDS);
+        metadata.retain(|key, value| key != POSTGRES_TYPE || value != ANY_NUMERIC);
+        let field = Field::new(self.name(), self.target.data_type().clone(), nullable);
+        Ok(Arc::new(field.with_metadata(metadata)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let zone = Zone::of(&args.config_options)?;
+        let value = match args.args.as_slice() {
+            [ColumnarValue::Scalar(value)] => ColumnarValue::Scalar(cast_value(value, &self.target, &zone)?),
+            [ColumnarValue::Array(array)] => ColumnarValue::Array(cast_to_field(array, &self.target, &zone)?),
+            _ => return fail(SqlState::UNDEFINED_FUNCTION, "a cast takes one value"),
+        };
+        with_elements_of(value, args.return_field.data_type())
+    }
+}
