@@ -12,6 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue};
@@ -134,7 +135,8 @@ impl Wanted {
     fn first_rows(&self, window: &BoundedWindowAggExec) -> Option<FirstRows> {
         let columns = window.input().schema().fields().len();
         let exprs = window.window_expr();
-        // What other functions tell of the first rows depends on those behind them.
+        // What other functions tell of the first rows depends on those behind them, and in other
+        // windows on those of other partitions.
         exprs.iter().all(|expr| rank_of(expr).is_some()).then_some(())?;
         let bounded = |(at, rows): &(usize, usize)| {
             let expr = exprs.get(at.checked_sub(columns)?)?;
@@ -142,6 +144,10 @@ impl Wanted {
             (rank_of(expr) != Some("dense_rank")).then_some((expr, *rows))
         };
         let (expr, rows) = self.at_most.iter().filter_map(bounded).min_by_key(|(_, rows)| *rows)?;
+        let is_alike = |other: &Arc<dyn WindowExpr>| {
+            other.partition_by() == expr.partition_by() && other.order_by() == expr.order_by()
+        };
+        exprs.iter().all(is_alike).then_some(())?;
         let schema = window.input().schema();
         let are_comparable =
             expr.order_by().iter().all(|by| by.expr.data_type(&schema).is_ok_and(|data_type| !data_type.is_nested()));
@@ -204,13 +210,8 @@ fn at_most(condition: &Arc<dyn PhysicalExpr>) -> Option<(usize, usize)> {
         Some(_) => return None,
         None => column,
     };
-    let number = match bound.value() {
-        value if value.data_type().is_integer() => match value.cast_to(&arrow::datatypes::DataType::Int64).ok()? {
-            ScalarValue::Int64(number) => number?,
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let bound = Some(bound.value()).filter(|bound| bound.data_type().is_integer())?;
+    let ScalarValue::Int64(Some(number)) = bound.cast_to(&DataType::Int64).ok()? else { return None };
     let most = match op {
         Operator::Eq | Operator::LtEq => number,
         Operator::Lt => number.checked_sub(1)?,

@@ -79,6 +79,12 @@ fn functions_that_look_behind_the_first_rows_see_all() {
         let (rows, _) = run(true, &statement);
         assert_eq!(rows, run(false, &statement).0, "{statement}");
     }
+    // The rows are sorted alike for both windows.
+    let both = format!(
+        "select * from (select n, row_number() over (partition by g order by x, n) as place, \
+         rank() over (order by g, x, n) as r from ({ROWS}) r) v where place <= 2 order by n"
+    );
+    assert_eq!(run(true, &both).0, run(false, &both).0);
     let dense = format!(
         "select * from (select n, dense_rank() over (partition by g order by n % 7) as place from ({ROWS}) r) v \
          where place <= 2 order by n"
