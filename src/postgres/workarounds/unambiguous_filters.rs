@@ -1,19 +1,30 @@
 //! Filters are pushed down by column names. Where two columns of a node have the same name,
 //! DataFusion takes the first for both: `a.x = b.x` above an outer join becomes `x = x` and is
-//! dropped. Plans in which that could happen keep their filters.
+//! dropped, and the keys that a join has found are looked for in a column that is not its own. What
+//! such filters would reach does not take any while DataFusion pushes them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion::common::Result;
+use arrow::datatypes::Field;
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{JoinType, Result};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
+use crate::pass_through::{PassThrough, PassThroughExec};
 use crate::rules::Rules;
 
-/// Guards the rules: plans with ambiguous filters stay as they are.
+/// Guards the rules: ambiguous filters stay where they are.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     for name in ["FilterPushdown", "FilterPushdown(Post)"] {
         rules.physical.wrap(name, |rule| Arc::new(UnambiguousFilters(rule)))?;
@@ -21,13 +32,32 @@ pub(super) fn install(rules: &mut Rules) -> Result<()> {
     Ok(())
 }
 
-/// DataFusion's rule, for plans with unambiguous filters.
+/// DataFusion's rule, for unambiguous filters.
 #[derive(Debug)]
 struct UnambiguousFilters(Arc<dyn PhysicalOptimizerRule + Send + Sync>);
 
 impl PhysicalOptimizerRule for UnambiguousFilters {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        if has_ambiguous_filter(&plan) { Ok(plan) } else { self.0.optimize(plan, config) }
+        let guarded = plan.transform_up(|plan| {
+            let names = names_of_filter(&plan);
+            if names.is_empty() || !plan.children().into_iter().any(|input| is_ambiguous(input, &names)) {
+                return Ok(Transformed::no(plan));
+            }
+            let inputs =
+                plan.children().into_iter().map(|input| PassThroughExec::over(Arc::clone(input), WithoutFilters));
+            let inputs = inputs.collect();
+            replace_children_if_necessary(plan, inputs).map(Transformed::yes)
+        })?;
+        if !guarded.transformed {
+            return self.0.optimize(guarded.data, config);
+        }
+        let pushed = self.0.optimize(guarded.data, config)?;
+        pushed
+            .transform_up(|plan| match (plan.is::<PassThroughExec<WithoutFilters>>(), plan.children().as_slice()) {
+                (true, [input]) => Ok(Transformed::yes(Arc::clone(input))),
+                _ => Ok(Transformed::no(plan)),
+            })
+            .data()
     }
 
     fn name(&self) -> &str {
@@ -39,19 +69,79 @@ impl PhysicalOptimizerRule for UnambiguousFilters {
     }
 }
 
-fn has_ambiguous_filter(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    if plan.downcast_ref::<FilterExec>().is_some() && has_namesakes(plan) {
-        return true;
-    }
-    plan.children().into_iter().any(has_ambiguous_filter)
+/// Rows below which no filter goes.
+#[derive(Debug, Clone)]
+struct WithoutFilters;
+
+impl PassThrough for WithoutFilters {
+    const NAME: &'static str = "WithoutFilters";
 }
 
-/// Whether a node here or below has two columns of one name.
-fn has_namesakes(plan: &Arc<dyn ExecutionPlan>) -> bool {
+/// The names of the columns, as an operator has them from below, by which it filters them: by a
+/// condition, or by what it finds out while it runs.
+fn names_of_filter(plan: &Arc<dyn ExecutionPlan>) -> HashSet<String> {
+    let mut names = HashSet::new();
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        add_names(filter.predicate(), &mut names);
+    } else if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+        for (left, right) in join.on() {
+            add_names(left, &mut names);
+            add_names(right, &mut names);
+        }
+    } else if let Some(sort) = plan.downcast_ref::<SortExec>().filter(|sort| sort.fetch().is_some()) {
+        sort.expr().iter().for_each(|key| add_names(&key.expr, &mut names));
+    } else if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        for argument in aggregate.aggr_expr().iter().flat_map(|aggregate| aggregate.expressions()) {
+            add_names(&argument, &mut names);
+        }
+    }
+    names
+}
+
+fn add_names(expr: &Arc<dyn PhysicalExpr>, names: &mut HashSet<String>) {
+    names.extend(collect_columns(expr).into_iter().map(|column| column.name().to_owned()));
+}
+
+/// Whether one of the columns stands beside another of its name, here or where it comes from.
+fn is_ambiguous(plan: &Arc<dyn ExecutionPlan>, names: &HashSet<String>) -> bool {
     let schema = plan.schema();
-    let mut names = HashSet::with_capacity(schema.fields().len());
-    let all_differ = schema.fields().iter().all(|field| names.insert(field.name().as_str()));
-    !all_differ || plan.children().into_iter().any(has_namesakes)
+    let mut met = HashSet::new();
+    let is_repeated = |name: &str| names.contains(name) && !met.insert(name.to_owned());
+    if schema.fields().iter().map(|field| field.name().as_str()).any(is_repeated) {
+        return true;
+    }
+    if plan.downcast_ref::<HashJoinExec>().is_some_and(|join| is_taken_for_key(join, names)) {
+        return true;
+    }
+    let mut below = names.clone();
+    let mut computed = |name: &str, expr: &Arc<dyn PhysicalExpr>| {
+        if names.contains(name) {
+            add_names(expr, &mut below);
+        }
+    };
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        projection.expr().iter().for_each(|output| computed(&output.alias, &output.expr));
+    } else if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        aggregate.group_expr().expr().iter().for_each(|(expr, name)| computed(name, expr));
+    }
+    plan.children().into_iter().any(|input| is_ambiguous(input, &below))
+}
+
+/// Whether one of the columns of a semi join is looked for in its other side too, as a key that it
+/// equals, and found there as another column, or in another type.
+fn is_taken_for_key(join: &HashJoinExec, names: &HashSet<String>) -> bool {
+    if !matches!(join.join_type(), JoinType::LeftSemi | JoinType::RightSemi) {
+        return false;
+    }
+    let (left, right) = (join.left().schema(), join.right().schema());
+    let is_key = |name: &str, left: &Field, right: &Field| {
+        let is_named = |key: &Arc<dyn PhysicalExpr>| key.downcast_ref::<Column>().is_some_and(|key| key.name() == name);
+        left.data_type() == right.data_type() && join.on().iter().any(|(left, right)| is_named(left) && is_named(right))
+    };
+    names.iter().any(|name| match (left.field_with_name(name), right.field_with_name(name)) {
+        (Ok(left), Ok(right)) => !is_key(name, left, right),
+        _ => false,
+    })
 }
 
 #[cfg(test)]
