@@ -6,7 +6,7 @@ use datafusion::logical_expr::Expr;
 
 use super::cast;
 use super::decimal::Decimal;
-use super::kind::{NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
+use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT};
 use crate::types::{POSTGRES_TYPE, SqlValue, TextStyle, parse_text, type_by_name};
 
@@ -37,6 +37,29 @@ pub(super) fn numerics_like(expr: &Expr, from: &DataType, field: &Field) -> Opti
         _ => None,
     };
     Some(DataType::new_list(of_digits(digits), true))
+}
+
+/// The type that a literal in quotes has beside a value of another: a numeric has its own digits.
+pub(super) fn type_beside(literal: &Expr, from: &DataType, other: &DataType) -> DataType {
+    if Kind::of(other) == Kind::Numeric { numeric_like(literal, from) } else { other.clone() }
+}
+
+/// Types the literals in quotes among values that are to have one type, if that is numeric: with
+/// their own digits.
+pub(super) fn type_literals(literals: &[Option<&Expr>], types: &mut [DataType]) -> Vec<bool> {
+    let unknown: Vec<bool> = literals.iter().map(Option::is_some).collect();
+    let is_exact = |kind: Kind| matches!(kind, Kind::Numeric | Kind::Null) || kind.is_integer();
+    let typed =
+        || types.iter().zip(&unknown).filter(|(_, unknown)| !**unknown).map(|(data_type, _)| Kind::of(data_type));
+    if !typed().all(is_exact) || !typed().any(|kind| kind == Kind::Numeric) {
+        return unknown;
+    }
+    for (literal, data_type) in literals.iter().zip(types) {
+        if let Some(literal) = literal {
+            *data_type = numeric_like(literal, data_type);
+        }
+    }
+    vec![false; unknown.len()]
 }
 
 fn of_digits(digits: Option<(u8, i8)>) -> DataType {

@@ -21,7 +21,7 @@ use super::json;
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::like_texts;
-use super::numeric_like::{numeric_like, numerics_like};
+use super::numeric_like::{numeric_like, numerics_like, type_beside, type_literals};
 use super::optimization_barrier::optimization_barrier;
 use super::regular_expressions;
 use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND, Scalar, type_of};
@@ -288,12 +288,12 @@ impl Resolver<'_> {
             return Ok((left, right));
         }
         if right_kind == Kind::Text && unknown_text(&right).is_some() {
-            let right = self.to(right, &right_type, &left_type)?;
-            return Ok((left, right));
+            let wanted = type_beside(&right, &right_type, &left_type);
+            return Ok((left, self.to(right, &right_type, &wanted)?));
         }
         if left_kind == Kind::Text && unknown_text(&left).is_some() {
-            let left = self.to(left, &left_type, &right_type)?;
-            return Ok((left, right));
+            let wanted = type_beside(&left, &left_type, &right_type);
+            return Ok((self.to(left, &left_type, &wanted)?, right));
         }
         let is_float4 = |one: Kind, other: Kind| one == Kind::Float4 && other != Kind::Float4 && other.is_number();
         let common = match is_float4(left_kind, right_kind) || is_float4(right_kind, left_kind) {
@@ -435,9 +435,12 @@ impl Resolver<'_> {
             let message = format!("a value of type {ty} in {} is not supported", place.to_uppercase());
             return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
         }
-        let unknown: Vec<bool> = exprs.iter().map(|expr| unknown_text(expr).is_some()).collect();
-        let wanted = match common_type(&types, &unknown) {
+        let literals: Vec<_> = exprs.iter().map(|expr| unknown_text(expr).map(|_| expr)).collect();
+        let mut settled = types.clone();
+        let unknown = type_literals(&literals, &mut settled);
+        let wanted = match common_type(&settled, &unknown) {
             Ok(Some(wanted)) => wanted,
+            Ok(None) if settled != types => settled[0].clone(),
             Ok(None) if are_untyped(&types, &unknown) => DataType::Utf8View,
             Ok(None) => return Ok(exprs),
             Err((left, right)) => {

@@ -9,6 +9,7 @@ use datafusion::logical_expr::{Distinct, Expr, Join, JoinType, LogicalPlan, Proj
 use super::common_type::{are_untyped, common_type, unmatched};
 use super::error::{SqlState, fail};
 use super::kind::{Kind, unknown_text};
+use super::numeric_like::type_literals;
 use super::resolution::{Resolver, as_text_of_type};
 use super::type_names::{TEXT, TYPE_LENGTH, is_character};
 use super::zone::Zone;
@@ -48,7 +49,7 @@ pub(super) fn union(union: Union, zone: &Zone) -> Result<LogicalPlan> {
 fn text_types(inputs: &[Arc<LogicalPlan>], width: usize) -> Vec<Option<String>> {
     let first = |place: usize| {
         let is_text = |input: &&Arc<LogicalPlan>| Kind::of(input.schema().field(place).data_type()) == Kind::Text;
-        let mut texts = inputs.iter().filter(is_text).filter(|input| !is_unknown_column(input, place));
+        let mut texts = inputs.iter().filter(is_text).filter(|input| unknown_column(input, place).is_none());
         let name = |input: &LogicalPlan| input.schema().field(place).metadata().get(POSTGRES_TYPE).cloned();
         let first = name(texts.next()?);
         inputs.iter().any(|input| name(input) != first).then(|| first.unwrap_or_else(|| TEXT.to_owned()))
@@ -95,9 +96,13 @@ fn refuse_mixed_characters(union: &Union, width: usize) -> Result<()> {
 fn common_types(operation: &str, inputs: &[&LogicalPlan]) -> Result<Vec<Option<DataType>>> {
     let width = inputs.first().map_or(0, |input| input.schema().fields().len());
     let common = |place: usize| {
-        let types: Vec<DataType> = inputs.iter().map(|input| input.schema().field(place).data_type().clone()).collect();
-        let unknown: Vec<bool> = inputs.iter().map(|input| is_unknown_column(input, place)).collect();
+        let mut types: Vec<DataType> =
+            inputs.iter().map(|input| input.schema().field(place).data_type().clone()).collect();
+        let literals: Vec<Option<&Expr>> = inputs.iter().map(|input| unknown_column(input, place)).collect();
+        let given = types.clone();
+        let unknown = type_literals(&literals, &mut types);
         match common_type(&types, &unknown) {
+            Ok(None) if types != given => Ok(types.first().cloned()),
             Ok(None) if are_untyped(&types, &unknown) => Ok(Some(DataType::Utf8View)),
             Ok(wanted) => Ok(wanted),
             Err((left, right)) => unmatched(operation, left, right),
@@ -107,14 +112,12 @@ fn common_types(operation: &str, inputs: &[&LogicalPlan]) -> Result<Vec<Option<D
 }
 
 /// A text literal in the select list.
-fn is_unknown_column(plan: &LogicalPlan, place: usize) -> bool {
+fn unknown_column(plan: &LogicalPlan, place: usize) -> Option<&Expr> {
     match plan {
-        LogicalPlan::Projection(projection) => {
-            projection.expr.get(place).is_some_and(|expr| unknown_text(expr).is_some())
-        }
-        LogicalPlan::SubqueryAlias(alias) => is_unknown_column(&alias.input, place),
-        LogicalPlan::Distinct(Distinct::All(input)) => is_unknown_column(input, place),
-        _ => false,
+        LogicalPlan::Projection(projection) => projection.expr.get(place).filter(|expr| unknown_text(expr).is_some()),
+        LogicalPlan::SubqueryAlias(alias) => unknown_column(&alias.input, place),
+        LogicalPlan::Distinct(Distinct::All(input)) => unknown_column(input, place),
+        _ => None,
     }
 }
 
