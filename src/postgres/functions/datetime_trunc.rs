@@ -199,6 +199,9 @@ fn run_age(call: &Call) -> Result<ArrayRef> {
 
 /// `timezone(zone, timestamptz)` is a timestamp, and the other way round: AT TIME ZONE.
 fn returns_zone(arguments: &Arguments) -> Result<DataType> {
+    if arguments.types.len() == 2 && arguments.kind(0) == Kind::Time {
+        return arguments.undefined();
+    }
     match arguments.kind(arguments.types.len() - 1) {
         Kind::Timestamp => Ok(timestamptz()),
         Kind::TimestampTz | Kind::Date | Kind::Text | Kind::Null => Ok(timestamp()),

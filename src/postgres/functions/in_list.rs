@@ -8,7 +8,7 @@ use datafusion::logical_expr::{Expr, Operator};
 use super::balanced::any_of;
 use super::keys;
 use super::kind::Kind;
-use super::resolution::Resolver;
+use super::resolution::{Resolver, is_null, null_of_boolean};
 use super::scalar::type_of;
 use super::stored_types;
 
@@ -25,6 +25,9 @@ impl Resolver<'_> {
     }
 
     pub(super) fn in_list(&self, InList { expr, list, negated }: InList) -> Result<Expr> {
+        if self.zone.is_some() && is_null(&expr) {
+            return Ok(null_of_boolean());
+        }
         let mut plain = Vec::with_capacity(list.len());
         let mut apart = Vec::new();
         let mut shared: Option<Expr> = None;

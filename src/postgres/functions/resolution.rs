@@ -347,6 +347,9 @@ impl Resolver<'_> {
     }
 
     fn between(&self, expr: Expr, negated: bool, low: Expr, high: Expr) -> Result<Expr> {
+        if self.zone.is_some() && is_null(&expr) {
+            return Ok(null_of_boolean());
+        }
         let exact_low = stored_types::exact(&expr, Operator::GtEq, &low, self.schema)?;
         let exact_high = stored_types::exact(&expr, Operator::LtEq, &high, self.schema)?;
         let (low_expr, low) = self.pair(expr.clone(), low, &|| ">=".to_owned())?;
@@ -666,11 +669,11 @@ pub(super) fn json_elements(data_type: &DataType) -> bool {
 }
 
 /// A NULL that is known before there are rows: nothing is evaluated beside one.
-fn is_null(expr: &Expr) -> bool {
+pub(super) fn is_null(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(value, _) if value.is_null())
 }
 
-fn null_of_boolean() -> Expr {
+pub(super) fn null_of_boolean() -> Expr {
     Expr::Literal(ScalarValue::Boolean(None), None)
 }
 

@@ -175,6 +175,8 @@ fn rewritten(expr: Expr) -> Expr {
             }
         }
         // It takes numbers only, `substring` a pattern.
+        // There is none of one argument.
+        Expr::Substring { expr, substring_from: None, substring_for: None, .. } => call("substring", vec![*expr]),
         Expr::Substring { expr, substring_from, substring_for, special, shorthand: true } => {
             let number = |expr: Option<Box<Expr>>| expr.map(|expr| Box::new(integer_of_text(*expr)));
             let (substring_from, substring_for) = (number(substring_from), number(substring_for));

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    CteAsMaterialized, DataType, Expr, FunctionArg, Ident, ObjectName, Select, SelectItem, SetExpr, TableAlias,
-    TableAliasColumnDef, TableFactor, TableWithJoins, Value,
+    CteAsMaterialized, DataType, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Select, SelectItem, SetExpr,
+    TableAlias, TableAliasColumnDef, TableFactor, TableWithJoins, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
@@ -74,6 +74,9 @@ impl Resolver<'_> {
             let frame = self.derived(&mut alias, outputs, taken)?;
             *factor = TableFactor::Derived { lateral: false, subquery: Box::new(query), alias, sample: None };
             return Ok(frame);
+        }
+        if let Some(unnest) = lateral_unnest(factor) {
+            *factor = unnest;
         }
         match factor {
             TableFactor::Table { args: None, .. } => self.table(factor, taken),
@@ -439,4 +442,19 @@ fn placeholder() -> TableFactor {
         with_offset_alias: None,
         with_ordinality: false,
     }
+}
+
+/// `LATERAL unnest(a, b)` as `unnest(a, b)`, which is LATERAL anyway.
+fn lateral_unnest(factor: &mut TableFactor) -> Option<TableFactor> {
+    let TableFactor::Function { name, args, with_ordinality, alias, .. } = factor else { return None };
+    let is_unnest = name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| {
+        name.quote_style.is_none() && name.value.eq_ignore_ascii_case("unnest") || name.value == "unnest"
+    });
+    let plain = |arg: &FunctionArg| match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(array)) => Some(array.clone()),
+        _ => None,
+    };
+    let array_exprs = is_unnest.then(|| args.iter().map(plain).collect::<Option<Vec<_>>>())??;
+    let (alias, with_ordinality) = (alias.take(), *with_ordinality);
+    Some(TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_offset_alias: None, with_ordinality })
 }

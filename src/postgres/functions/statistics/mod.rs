@@ -239,7 +239,8 @@ impl AggregateUDFImpl for Statistics {
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        if args.is_distinct && matches!(self.statistic, Statistic::Pair(_)) {
+        // As the only aggregate it is one over groups; DataFusion has it of doubles alone.
+        if args.is_distinct && matches!(self.statistic, Statistic::Pair(_) | Statistic::Variance { .. }) {
             let message = format!("DISTINCT in {} is not supported", self.name());
             return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
         }
