@@ -16,6 +16,7 @@ mod forms;
 mod frames;
 mod json;
 mod modes;
+mod names;
 mod page;
 mod placement;
 mod probes;
@@ -191,6 +192,7 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
     for _ in 0..cases * 100 {
         let (ordered, question) = composition::question(&mut dice);
         compared.question(&question, ordered)?;
+        compared.question(&names::question(&mut dice), true)?;
     }
     let gone = compared.gone(seed)?;
     let Compared { asked, rows, errors, kinds, found, .. } = &compared;
