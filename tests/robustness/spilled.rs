@@ -28,3 +28,17 @@ fn what_is_grouped_from_disk_is_all_there() {
     assert_eq!(client.value(groups), "100000 400000 4000000");
     server.assert_well();
 }
+
+/// Each batch of a merge would be counted with the buffers of all that is merged.
+#[test]
+fn windows_of_several_orders_take_what_their_rows_take() {
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "128", "--cache-mib", "16"]);
+    let mut client = server.connect();
+    let windows = "select max(a + b + c) from (select row_number() over (order by t, n) a, \
+                   row_number() over (order by n % 100, t) b, row_number() over (order by n % 7, t desc) c, t from \
+                   (select n, 'a text of many letters ' || md5(n::text) t from generate_series(1, 60000) g(n)) v) w \
+                   where length(t) > 0";
+    let answer = client.ask(windows);
+    assert_eq!(answer.errors, [], "{}", answer.text());
+    server.assert_well();
+}

@@ -13,10 +13,7 @@ use crate::functions::{shown_bytes, slice_bytes};
 const VIEW_BYTES: usize = 16;
 /// A list of so many buffers costs little, however few the rows are.
 const SHORT_LIST: usize = 64;
-/// Larger batches show a good part of the buffers that they have.
-const FEW_ROWS: usize = 2048;
-/// How many times as large buffers may be as what a small batch shows of them, beside so many
-/// bytes.
+/// How many times as large buffers may be as what a batch shows of them, beside so many bytes.
 const SHARE_MAX: usize = 4;
 const SHORT_BUFFER_BYTES: usize = 8 << 10;
 
@@ -97,11 +94,9 @@ pub(super) fn with_few_buffers(batch: RecordBatch) -> Result<RecordBatch> {
     with_compact_columns(batch, |column| buffers(column) > most)
 }
 
-/// The same rows; if they are few, what their views show of much larger buffers is copied.
+/// The same rows; what their views show of much larger buffers is copied. Each batch of a merge has
+/// the buffers of all that is merged.
 pub(super) fn with_own_buffers(batch: RecordBatch) -> Result<RecordBatch> {
-    if batch.num_rows() >= FEW_ROWS {
-        return Ok(batch);
-    }
     with_compact_columns(batch, |column| {
         let most = || shown_bytes(column).saturating_mul(SHARE_MAX).saturating_add(SHORT_BUFFER_BYTES);
         buffers(column) > 0 && column.get_array_memory_size() > most()

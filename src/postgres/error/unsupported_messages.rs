@@ -82,6 +82,17 @@ const WORDINGS: &[(&str, SqlState, &str)] = &[
         "cannot compare rows of different types, or numbers of columns",
     ),
     ("ast node in sqltorel: IsNormalized", SqlState::FEATURE_NOT_SUPPORTED, "IS NORMALIZED is not supported"),
+    ("not supported in rank", SqlState::FEATURE_NOT_SUPPORTED, "sorting arrays of this type is not supported here"),
+    (
+        "Can't compare arrays of different types",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "this comparison of arrays is not supported: cast both sides to one type",
+    ),
+    (
+        "is too large to store in a Decimal128",
+        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+        "a number here has more digits than those it is compared with",
+    ),
     ("SingleQuotedByteStringLiteral", SqlState::FEATURE_NOT_SUPPORTED, "bit strings are not supported"),
     (
         "Conflicting ordering requirements in aggregate functions is not supported",

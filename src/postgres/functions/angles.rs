@@ -11,11 +11,17 @@ use super::error::{SqlState, fail};
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function, immutable};
 
-pub(super) static FUNCTIONS: [Function; 16] = [
+pub(super) static FUNCTIONS: [Function; 22] = [
     function("sin", 1, |call| each(call, |x| finite(x).map(f64::sin))),
     function("cos", 1, |call| each(call, |x| finite(x).map(f64::cos))),
     function("tan", 1, |call| each(call, |x| finite(x).map(f64::tan))),
     function("cot", 1, |call| each(call, |x| finite(x).map(|x| 1.0 / x.tan()))),
+    function("atan", 1, |call| each(call, |x| Ok(x.atan()))),
+    function("atan2", 2, |call| each_pair(call, f64::atan2)),
+    function("sinh", 1, |call| each(call, |x| Ok(x.sinh()))),
+    function("cosh", 1, |call| each(call, |x| Ok(x.cosh()))),
+    function("tanh", 1, |call| each(call, |x| Ok(x.tanh()))),
+    function("asinh", 1, |call| each(call, |x| Ok(x.asinh()))),
     function("acosh", 1, |call| each(call, |x| if x < 1.0 { beyond() } else { Ok(x.acosh()) })),
     function("atanh", 1, |call| each(call, |x| if x.abs() > 1.0 { beyond() } else { Ok(x.atanh()) })),
     function("sind", 1, |call| each(call, |x| finite(x).map(sine))),
@@ -25,7 +31,7 @@ pub(super) static FUNCTIONS: [Function; 16] = [
     function("asind", 1, |call| each(call, |x| within_one(x).map(arc_sine))),
     function("acosd", 1, |call| each(call, |x| within_one(x).map(arc_cosine))),
     function("atand", 1, |call| each(call, |x| Ok(x.atan() / 1_f64.atan() * 45.0))),
-    function("atan2d", 2, run_atan2d),
+    function("atan2d", 2, |call| each_pair(call, |y, x| y.atan2(x) / 1_f64.atan() * 45.0)),
     function("degrees", 1, |call| each(call, |x| in_range(x, x / RADIANS_PER_DEGREE))),
     function("radians", 1, |call| each(call, |x| Ok(x * RADIANS_PER_DEGREE))),
 ];
@@ -50,9 +56,9 @@ fn each(call: &Call, body: fn(f64) -> Result<f64>) -> Result<ArrayRef> {
     Ok(Arc::new(results.collect::<Result<Float64Array>>()?))
 }
 
-fn run_atan2d(call: &Call) -> Result<ArrayRef> {
+fn each_pair(call: &Call, of: fn(f64, f64) -> f64) -> Result<ArrayRef> {
     let (ys, xs) = (call.float8(0)?, call.float8(1)?);
-    let angles = ys.iter().zip(xs.iter()).map(|(y, x)| y.zip(x).map(|(y, x)| y.atan2(x) / 1_f64.atan() * 45.0));
+    let angles = ys.iter().zip(xs.iter()).map(|(y, x)| y.zip(x).map(|(y, x)| of(y, x)));
     Ok(Arc::new(angles.collect::<Float64Array>()))
 }
 

@@ -52,6 +52,8 @@ struct Fields {
     seconds_of_day: i64,
     millis: i64,
     micros: i64,
+    /// Those of `FF3`; 0 without such a field.
+    fraction_digits: u32,
     weekday: i64,
     day: i64,
     day_of_year: i64,
@@ -271,6 +273,9 @@ impl Fields {
                 let (value, digits) = reader.integer(width, open, name)?;
                 set(&mut self.micros, value, name)?;
                 self.micros *= 10_i64.pow(6_u32.saturating_sub(digits as u32));
+                if name != "US" {
+                    self.fraction_digits = width as u32;
+                }
                 Ok(())
             }
             "SSSS" | "SSSSS" => set(&mut self.seconds_of_day, number(name.len())?, name),
@@ -433,6 +438,12 @@ impl Fields {
         if !in_calendar || !in_day || !(0..MICROS_PER_SECOND).contains(&micros) {
             return beyond();
         }
+        // All digits are read, and rounded to as many as the pattern says.
+        let step = match self.fraction_digits {
+            0 => 1,
+            digits => 10_i64.pow(6 - digits),
+        };
+        let micros = (micros + step / 2) / step * step;
         let time = hour * MICROS_PER_HOUR + minute * MICROS_PER_MINUTE + second * MICROS_PER_SECOND + micros;
         let shown = Civil { year, month, day, micros: time };
         let zone = match self.zone_sign {

@@ -209,7 +209,7 @@ pub(super) struct Scalar {
 
 /// What is strict beside the functions of these tables: DataFusion's own under PostgreSQL's names
 /// that take several arguments, and quoting.
-const STRICT_BESIDE: [&str; 7] = ["atan2", "btrim", "ltrim", "quote_ident", "quote_literal", "rtrim", "starts_with"];
+const STRICT_BESIDE: [&str; 6] = ["btrim", "ltrim", "quote_ident", "quote_literal", "rtrim", "starts_with"];
 
 /// Functions that answer beside a NULL.
 const NOT_STRICT: [&str; 26] = [

@@ -245,6 +245,9 @@ impl AggregateUDFImpl for Statistics {
             return fail(SqlState::FEATURE_NOT_SUPPORTED, message);
         }
         let argument = args.input_fields.first().map(|field| field.data_type().clone());
+        if args.is_distinct && matches!((self.statistic, &argument), (Statistic::Sum, Some(DataType::Float32))) {
+            return fail(SqlState::FEATURE_NOT_SUPPORTED, "DISTINCT in sum of real is not supported");
+        }
         let computed = argument.filter(|_| !args.is_distinct).and_then(|argument| self.computed(&argument));
         let bytes = match computed {
             None => return self.inner.state_fields(args),
