@@ -19,7 +19,6 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{ColumnarValue, Expr};
 
 pub(crate) use function::PostgresCast;
-pub(super) use function::to_varchar;
 
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::decimal::{Decimal, rescaled, too_large, too_small};
@@ -29,10 +28,7 @@ use super::interval_math::{NANOS_PER_MICRO, interval_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, timestamp, timestamptz};
 use super::type_names::{NUMERIC_SCALE_DEFAULT, TYPE_LENGTH, is_character};
 use super::zone::Zone;
-use crate::types::{self, ColumnEncoder, Format, PostgresType, SqlValue, array_of, parse_text};
-
-/// Microseconds from 1970 to 2000, where PostgreSQL's moments count from.
-const MICROS_1970_TO_2000: i64 = 10_957 * MICROS_PER_DAY;
+use crate::types::{self, ColumnEncoder, Format, POSTGRES_EPOCH_MICROS, PostgresType, SqlValue, array_of, parse_text};
 
 /// Whether PostgreSQL casts one to the other.
 pub(super) fn exists(from: Kind, to: Kind) -> bool {
@@ -572,7 +568,7 @@ fn shortened(array: &ArrayRef, length: usize) -> Result<ArrayRef> {
         return Ok(Arc::new(rounded.collect::<IntervalMonthDayNanoArray>()));
     }
     // Moments count from 2000.
-    let origin = if kind == Kind::Time { 0 } else { MICROS_1970_TO_2000 };
+    let origin = if kind == Kind::Time { 0 } else { POSTGRES_EPOCH_MICROS };
     let micros = arrow_cast(array, &DataType::Int64)?;
     let rounded: Int64Array = micros
         .as_primitive::<Int64Type>()

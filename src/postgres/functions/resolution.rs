@@ -138,7 +138,7 @@ impl Resolver<'_> {
                     "coalesce" if self.zone.is_some() => deferred::coalesced(args),
                     _ => Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&function.func), args)),
                 };
-                Ok(if is_varchar { cast::to_varchar(alike) } else { alike })
+                Ok(if is_varchar { as_text_of_type(alike, "varchar") } else { alike })
             }
             expr => Ok(expr),
         }
@@ -418,7 +418,7 @@ impl Resolver<'_> {
         let branches =
             conditions.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
         let case = Expr::Case(Case { expr: operand.map(Box::new), when_then_expr: branches, else_expr: otherwise });
-        Ok(if is_varchar { cast::to_varchar(case) } else { case })
+        Ok(if is_varchar { as_text_of_type(case, "varchar") } else { case })
     }
 
     /// Expressions of one type, as the branches of CASE have.

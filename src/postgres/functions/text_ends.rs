@@ -9,6 +9,7 @@ use datafusion::common::Result;
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, Function, immutable_of};
 use super::strings::returns_text;
+use super::text::characters;
 
 pub(super) static FUNCTIONS: [Function; 3] = [
     immutable_of("left", 2, returns_end, |call| end(call, left)),
@@ -17,11 +18,9 @@ pub(super) static FUNCTIONS: [Function; 3] = [
 ];
 
 fn returns_end(arguments: &Arguments) -> Result<DataType> {
-    match arguments.kind(1) {
-        Kind::Null => returns_text(arguments),
-        kind if kind.is_integer() || arguments.is_unknown(1) => returns_text(arguments),
-        _ => arguments.undefined(),
-    }
+    let count = arguments.kind(1);
+    let is_count = count.is_integer() || count == Kind::Null || arguments.is_unknown(1);
+    if is_count { returns_text(arguments) } else { arguments.undefined() }
 }
 
 fn end(call: &Call, of: fn(&str, i64) -> &str) -> Result<ArrayRef> {
@@ -36,24 +35,18 @@ fn end(call: &Call, of: fn(&str, i64) -> &str) -> Result<ArrayRef> {
 
 /// The first characters, or all but as many last ones.
 fn left(text: &str, count: i64) -> &str {
-    let characters = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-    match count < 0 {
-        false => &text[..text.char_indices().nth(characters).map_or(text.len(), |(place, _)| place)],
-        true => &text[..place_before_last(text, characters)],
-    }
+    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    if count < 0 { &text[..place_of_last(text, wanted)] } else { characters(text, 0, wanted) }
 }
 
 /// The last characters, or all but as many first ones.
 fn right(text: &str, count: i64) -> &str {
-    let characters = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
-    match count < 0 {
-        false => &text[place_before_last(text, characters)..],
-        true => &text[text.char_indices().nth(characters).map_or(text.len(), |(place, _)| place)..],
-    }
+    let wanted = usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX);
+    if count < 0 { characters(text, wanted, usize::MAX) } else { &text[place_of_last(text, wanted)..] }
 }
 
 /// Where so many last characters of a text begin.
-fn place_before_last(text: &str, characters: usize) -> usize {
+fn place_of_last(text: &str, characters: usize) -> usize {
     match characters.checked_sub(1) {
         None => text.len(),
         Some(before) => text.char_indices().rev().nth(before).map_or(0, |(place, _)| place),

@@ -1,6 +1,6 @@
 //! A cast as a function that plans call.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -17,13 +17,6 @@ use super::super::type_names::{ANY_NUMERIC, INTERVAL_FIELDS, TYPE_LENGTH, is_cha
 use super::super::zone::Zone;
 use super::{cast_to_field, cast_value, with_elements_of};
 use crate::types::POSTGRES_TYPE;
-
-/// A text as one of the type `varchar` of any length.
-pub(in crate::functions) fn to_varchar(expr: Expr) -> Expr {
-    let metadata = HashMap::from([(POSTGRES_TYPE.to_owned(), "varchar".to_owned())]);
-    let target = Field::new("", DataType::Utf8View, true).with_metadata(metadata);
-    PostgresCast::udf(Arc::new(target)).call(vec![expr])
-}
 
 /// The cast to one type, as a function.
 #[derive(Debug)]
