@@ -83,6 +83,8 @@ pub(crate) const QUESTIONS: &[&str] = &[
     "SELECT substr('abc', '2'), substr('abc', '2', '1'), substring('abc', '2'), overlay('abc' PLACING 'x' FROM '2')",
     "SELECT age('2020-01-01', '2019-01-01'), date '2020-01-02' - '2020-01-01', timestamp '2020-01-01' + '1 day'",
     "SELECT * FROM unnest('{a,b}')",
+    "SELECT trunc('1.567', 1), round('1.567', 1), scale('1.50'), div('7', 2), div('7.5', '2.5')",
+    "SELECT -1 IN (1.5, '999.9'), 2 IN ('2.00', 1.5), 2 IN (1, '2.5')",
 ];
 
 /// Parameters without a type, whose type is that of what stands beside them.

@@ -24,7 +24,7 @@ use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::decimal::{Decimal, rescaled, too_large, too_small};
 use super::error::{Error, SqlState, fail, out_of_range};
 use super::interval_fields::{in_fields, interval_fields};
-use super::interval_math::{NANOS_PER_MICRO, interval_range};
+use super::interval_math::NANOS_PER_MICRO;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, timestamp, timestamptz};
 use super::type_names::{NUMERIC_SCALE_DEFAULT, TYPE_LENGTH, is_character};
 use super::zone::Zone;
@@ -236,9 +236,7 @@ fn text_to_interval(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<Arra
             built.append_null();
             continue;
         };
-        let types::Interval { months, days, micros } = types::parse_interval_of(fields, text, zone.style())?;
-        let Some(nanos) = micros.checked_mul(NANOS_PER_MICRO) else { return Err(interval_range()) };
-        built.append_value(IntervalMonthDayNano::new(months, days, nanos));
+        built.append_value(types::parse_interval_of(fields, text, zone.style())?.in_arrow()?);
     }
     Ok(Arc::new(built.finish()))
 }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, Date32Array, Int64Array, IntervalMonthDayNanoArray};
-use arrow::datatypes::{DataType, IntervalMonthDayNano};
+use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
 use super::calendar::{Civil, MICROS_PER_DAY, MICROS_PER_HOUR, MICROS_PER_MINUTE, MICROS_PER_SECOND, days_in_month};
 use super::date_pattern;
 use super::error::{SqlState, fail};
-use super::interval_math::{NANOS_PER_MICRO, date_range, interval_range, micros_array};
+use super::interval_math::{date_range, interval_range, micros_array};
 use super::kind::{Kind, interval, timestamp, timestamptz};
 use super::scalar::{Arguments, Call, Function, immutable};
 use super::zone::Zone;
-use crate::types::POSTGRES_EPOCH_MICROS;
+use crate::types::{Interval, POSTGRES_EPOCH_MICROS};
 
 pub(super) static FUNCTIONS: [Function; 7] = [
     immutable("make_date", 3..=3, |_| Ok(DataType::Date32), make_date),
@@ -120,12 +120,12 @@ fn make_interval(call: &Call) -> Result<ArrayRef> {
         let time = part(4)
             .checked_mul(MICROS_PER_HOUR)
             .and_then(|time| time.checked_add(part(5).checked_mul(MICROS_PER_MINUTE)?))
-            .and_then(|time| time.checked_add(micros)?.checked_mul(NANOS_PER_MICRO));
+            .and_then(|time| time.checked_add(micros));
         let months = months.and_then(|months| i32::try_from(months).ok());
         let days = days.and_then(|days| i32::try_from(days).ok());
         match (months, days, time) {
-            (Some(months), Some(days), Some(nanos)) => {
-                built.append_value(IntervalMonthDayNano::new(months, days, nanos))
+            (Some(months), Some(days), Some(micros)) => {
+                built.append_value(Interval { months, days, micros }.in_arrow()?)
             }
             _ => return Err(interval_range()),
         }

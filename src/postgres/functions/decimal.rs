@@ -150,7 +150,7 @@ impl Decimal {
     }
 
     /// The place of the first digit in base 10,000, and that digit.
-    fn weight_and_first(self) -> (i32, i128) {
+    pub(super) fn weight_and_first(self) -> (i32, i128) {
         if self.value == 0 {
             return (0, 0);
         }

@@ -10,8 +10,7 @@ use super::cast::cast_array;
 use super::decimal::{Decimal, decimals, too_large, too_small, within_digits};
 use super::error::{SqlState, division_by_zero, fail};
 use super::fixed_point::{Beyond, Fixed};
-use super::kind::NUMERIC_DIGITS_MAX;
-use super::math::{is_exact, returns_float};
+use super::math::{exact_result, is_exact, returns_float};
 use super::scalar::{Arguments, Call, Function, immutable};
 
 pub(super) static FUNCTIONS: [Function; 6] = [
@@ -27,7 +26,7 @@ pub(super) static FUNCTIONS: [Function; 6] = [
 fn returns_log(arguments: &Arguments) -> Result<DataType> {
     let found = returns_float(arguments)?;
     let exact = (0..arguments.types.len()).all(|place| is_exact(arguments.kind(place)));
-    if arguments.types.len() == 2 && exact { Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 16)) } else { Ok(found) }
+    Ok(if arguments.types.len() == 2 && exact { exact_result(arguments) } else { found })
 }
 
 fn run_exp(call: &Call) -> Result<ArrayRef> {

@@ -7,7 +7,8 @@ use datafusion::logical_expr::{Expr, Operator};
 
 use super::balanced::any_of;
 use super::keys;
-use super::kind::Kind;
+use super::kind::{Kind, unknown_text};
+use super::numeric_like::numeric_like;
 use super::resolution::{Resolver, is_null, null_of_boolean};
 use super::scalar::type_of;
 use super::stored_types;
@@ -24,6 +25,12 @@ impl Resolver<'_> {
             })
     }
 
+    /// An integer's is numeric if a constant among them is.
+    fn is_list_of_numerics(&self, expr: &Expr, list: &[Expr]) -> bool {
+        self.kind(expr).is_some_and(Kind::is_integer)
+            && list.iter().any(|item| !item.any_column_refs() && self.kind(item) == Some(Kind::Numeric))
+    }
+
     pub(super) fn in_list(&self, InList { expr, list, negated }: InList) -> Result<Expr> {
         if self.zone.is_some() && is_null(&expr) {
             return Ok(null_of_boolean());
@@ -33,6 +40,7 @@ impl Resolver<'_> {
         let mut shared: Option<Expr> = None;
         let mut holds_null = false;
         let as_reals = self.is_list_of_reals(&expr, &list);
+        let as_numerics = self.is_list_of_numerics(&expr, &list);
         for item in list {
             // DataFusion joins lists with each other as if they held no NULL.
             if matches!(&item, Expr::Literal(value, _) if value.is_null()) {
@@ -47,6 +55,14 @@ impl Resolver<'_> {
                 true => {
                     let from = type_of(&item, self.schema)?;
                     self.to(item, &from, &DataType::Float32)?
+                }
+                false => item,
+            };
+            let item = match as_numerics && unknown_text(&item).is_some() {
+                true => {
+                    let from = type_of(&item, self.schema)?;
+                    let wanted = numeric_like(&item, &from);
+                    self.to(item, &from, &wanted)?
                 }
                 false => item,
             };

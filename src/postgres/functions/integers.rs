@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int32Array};
+use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int32Array, ListArray, make_comparator};
+use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::Result;
 
@@ -123,13 +124,37 @@ fn digits(call: &Call, needed: bool) -> Result<ArrayRef> {
     Ok(Arc::new(digits.collect::<Int32Array>()))
 }
 
+/// Of values whose order is Arrow's.
+fn bucket_of_ordered(call: &Call, lists: &ListArray) -> Result<ArrayRef> {
+    let values = cast_array(call.arg(0)?, &lists.value_type(), &call.zone)?;
+    let buckets: Int32Array = call.each([values.nulls(), lists.nulls()], |row| {
+        let thresholds = lists.value(row);
+        if thresholds.null_count() > 0 {
+            return fail(SqlState::NULL_VALUE_NOT_ALLOWED, "thresholds array must not contain NULLs");
+        }
+        let order = make_comparator(&thresholds, &values, SortOptions::default())?;
+        let (mut below, mut above) = (0, thresholds.len());
+        while below < above {
+            let middle = below.midpoint(above);
+            if order(middle, row).is_le() { below = middle + 1 } else { above = middle }
+        }
+        Ok(i32::try_from(below).unwrap_or(i32::MAX))
+    })?;
+    Ok(Arc::new(buckets))
+}
+
 /// `width_bucket(value, thresholds)`: how many of the thresholds, which ascend, are not above the
 /// value.
 pub(super) fn bucket_of_thresholds(call: &Call) -> Result<ArrayRef> {
-    let (values, lists) = (call.float8(0)?, call.arg(1)?);
-    let Some(lists) = lists.as_list_opt::<i32>() else {
-        return super::scalar::undefined(call.function, call.args.iter().map(|array| array.data_type()));
-    };
+    let undefined = || super::scalar::undefined(call.function, call.args.iter().map(|array| array.data_type()));
+    let Some(lists) = call.arg(1)?.as_list_opt::<i32>() else { return undefined() };
+    let (of_values, of_items) = (call.kind(0), Kind::of(&lists.value_type()));
+    if !of_values.is_number() || !of_items.is_number() {
+        let one_order = matches!(of_items, Kind::Text | Kind::Date | Kind::Time | Kind::Timestamp | Kind::TimestampTz);
+        let comparable = of_values == of_items && one_order;
+        return if comparable { bucket_of_ordered(call, lists) } else { undefined() };
+    }
+    let values = call.float8(0)?;
     let buckets: Int32Array = call.each([values.nulls(), lists.nulls()], |row| {
         let thresholds = cast_array(&lists.value(row), &DataType::Float64, &call.zone)?;
         let thresholds = thresholds.as_primitive::<Float64Type>();

@@ -14,6 +14,7 @@ use super::error::{Error, SqlState, fail, out_of_range};
 use super::kind::{Kind, interval, timestamp, timestamptz};
 use super::scalar::Call;
 use super::zone::Zone;
+use crate::types::Interval;
 
 /// Dates in days since 1970: from 4713-11-24 BC to 5874897-12-31.
 pub(super) const DATE_DAYS: std::ops::RangeInclusive<i64> = -2_440_588..=2_145_042_905;
@@ -81,7 +82,7 @@ pub(super) fn subtract(call: &Call) -> Result<ArrayRef> {
             let (left, right) = (intervals(call, 0)?, intervals(call, 1)?);
             between(&left, &right, |left, right| {
                 let negated = negate(right).ok_or_else(interval_range)?;
-                sum(left, negated).ok_or_else(interval_range)
+                sum(left, negated)
             })
         }
         DataType::Interval(_) => {
@@ -167,10 +168,10 @@ fn scaled_parts([months, days, micros]: [f64; 3], of: impl Fn(f64) -> Result<f64
     let micros = of(micros)? + seconds * 1e6;
     let micros = micros.round_ties_even();
     let fits = |part: f64| (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&part);
-    if !fits(months) || !fits(days) || micros.is_nan() || micros.abs() * 1000.0 > i64::MAX as f64 {
+    if !fits(months) || !fits(days) || micros.is_nan() || micros.abs() >= i64::MAX as f64 {
         return Err(interval_range());
     }
-    Ok(IntervalMonthDayNano::new(months as i32, days as i32, micros as i64 * NANOS_PER_MICRO))
+    Ok(Interval { months: months as i32, days: days as i32, micros: micros as i64 }.in_arrow()?)
 }
 
 /// `a` moved by `by`, forwards or (`sign` -1) backwards.
@@ -194,7 +195,7 @@ fn shift(call: &Call, a: usize, by: usize, sign: i64) -> Result<ArrayRef> {
         }
         DataType::Interval(_) => {
             let (left, right) = (intervals(call, a)?, intervals(call, by)?);
-            between(&left, &right, |left, right| sum(left, right).ok_or_else(interval_range))
+            between(&left, &right, sum)
         }
         DataType::Time64(_) => {
             let (times, spans) = (call.micros(a, Kind::Time)?, intervals(call, by)?);
@@ -272,11 +273,11 @@ pub(super) fn of_micros(micros: i64) -> Result<IntervalMonthDayNano> {
     Ok(IntervalMonthDayNano::new(0, days, rest * NANOS_PER_MICRO))
 }
 
-fn sum(left: IntervalMonthDayNano, right: IntervalMonthDayNano) -> Option<IntervalMonthDayNano> {
-    Some(IntervalMonthDayNano::new(
-        left.months.checked_add(right.months)?,
-        left.days.checked_add(right.days)?,
-        left.nanoseconds.checked_add(right.nanoseconds)?,
+fn sum(left: IntervalMonthDayNano, right: IntervalMonthDayNano) -> Result<IntervalMonthDayNano> {
+    Ok(IntervalMonthDayNano::new(
+        left.months.checked_add(right.months).ok_or_else(interval_range)?,
+        left.days.checked_add(right.days).ok_or_else(interval_range)?,
+        left.nanoseconds.checked_add(right.nanoseconds).ok_or_else(Interval::too_long)?,
     ))
 }
 

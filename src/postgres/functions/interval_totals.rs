@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 use super::interval_math::{averaged, interval_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, interval};
 use super::of_inner::of_inner;
+use crate::types::Interval;
 
 /// `sum` of intervals, in place of DataFusion's.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -181,7 +182,7 @@ impl IntervalTotal {
     fn sum(&self) -> Result<IntervalMonthDayNano> {
         let months = i32::try_from(self.months).map_err(|_| interval_range())?;
         let days = i32::try_from(self.days).map_err(|_| interval_range())?;
-        let nanoseconds = i64::try_from(self.nanoseconds).map_err(|_| interval_range())?;
+        let nanoseconds = i64::try_from(self.nanoseconds).map_err(|_| Interval::too_long())?;
         Ok(IntervalMonthDayNano::new(months, days, nanoseconds))
     }
 }

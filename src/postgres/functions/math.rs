@@ -6,6 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int6
 use arrow::datatypes::{DataType, Decimal128Type};
 use datafusion::common::Result;
 
+use super::constant_scale::scale_of_constants;
 use super::decimal::{Decimal, decimals};
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
@@ -93,7 +94,13 @@ pub(super) fn returns_float(arguments: &Arguments) -> Result<DataType> {
     // A numeric among them makes the result one.
     let exact = (0..arguments.types.len()).any(|place| arguments.kind(place) == Kind::Numeric)
         && !(0..arguments.types.len()).any(|place| arguments.kind(place).is_float());
-    Ok(if exact { DataType::Decimal128(NUMERIC_DIGITS_MAX, 16) } else { DataType::Float64 })
+    Ok(if exact { exact_result(arguments) } else { DataType::Float64 })
+}
+
+/// A numeric with as many digits as its constants give it, or sixteen behind the point.
+pub(super) fn exact_result(arguments: &Arguments) -> DataType {
+    let scale = scale_of_constants(arguments).unwrap_or(16).min(NUMERIC_DIGITS_MAX as i8 - 1);
+    DataType::Decimal128(NUMERIC_DIGITS_MAX, scale)
 }
 
 fn returns_bucket(arguments: &Arguments) -> Result<DataType> {
@@ -204,7 +211,7 @@ fn run_operator(call: &Call, name: &'static str) -> Result<ArrayRef> {
 }
 
 fn returns_div(arguments: &Arguments) -> Result<DataType> {
-    if !is_exact(arguments.kind(0)) || !is_exact(arguments.kind(1)) {
+    if (0..2).any(|place| !is_exact(arguments.kind(place)) && !arguments.is_unknown(place)) {
         return arguments.undefined();
     }
     Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 0))

@@ -26,6 +26,7 @@ mod collecting;
 mod common_type;
 mod concatenation;
 mod conditional;
+mod constant_scale;
 mod date_pattern;
 mod date_template;
 mod datetime_fields;

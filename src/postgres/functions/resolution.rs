@@ -51,6 +51,7 @@ impl Resolver<'_> {
     /// One expression whose operands are resolved.
     pub(super) fn resolve(&self, expr: Expr) -> Result<Expr> {
         self.refuse_json(&expr)?;
+        let expr = self.with_numeric_literals(expr)?;
         match expr {
             Expr::Literal(value, metadata) => Ok(Expr::Literal(literal(value), metadata)),
             Expr::Negative(inner) if matches!(inner.as_ref(), Expr::Literal(value, _) if value.is_null()) => Ok(*inner),
@@ -538,6 +539,7 @@ impl Resolver<'_> {
     }
 
     fn cast(&self, expr: Expr, field: &FieldRef) -> Result<Expr> {
+        let expr = if Kind::of(field.data_type()) == Kind::Bytea { self.with_blanks(expr) } else { expr };
         let Ok(from) = type_of(&expr, self.schema) else {
             return Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), Arc::clone(field))));
         };

@@ -32,7 +32,7 @@ const POLYMORPHIC: [&str; 16] = [
 ];
 
 /// Functions of several types, none of which is preferred.
-const SEVERAL: [&str; 18] = [
+const SEVERAL: [&str; 17] = [
     "array_agg",
     "avg",
     "bit_and",
@@ -40,7 +40,6 @@ const SEVERAL: [&str; 18] = [
     "bit_xor",
     "date_part",
     "date_trunc",
-    "div",
     "gcd",
     "generate_series",
     "isfinite",

@@ -62,6 +62,23 @@ pub struct Interval {
     pub micros: i64,
 }
 
+impl Interval {
+    /// As Arrow holds it, with nanoseconds.
+    ///
+    /// # Errors
+    /// If its time is longer than 2,562,047 hours, so many nanoseconds as an `i64` counts;
+    /// PostgreSQL counts a thousand times as many.
+    pub fn in_arrow(self) -> Result<IntervalMonthDayNano, Error> {
+        let nanos = self.micros.checked_mul(1000).ok_or_else(Self::too_long)?;
+        Ok(IntervalMonthDayNano::new(self.months, self.days, nanos))
+    }
+
+    /// The error of a time that has more nanoseconds than can be counted.
+    pub fn too_long() -> Error {
+        Error::unsupported("intervals with a time of more than 2,562,047 hours are not supported")
+    }
+}
+
 impl SqlValue {
     /// Bytes of a text or of bytes; those of values of a fixed size do not count.
     pub fn content_bytes(&self) -> usize {
@@ -113,7 +130,7 @@ pub fn array_of(ty: &PostgresType, values: &[SqlValue]) -> Result<ArrayRef, Erro
         oid::TIMESTAMPTZ => {
             Arc::new(collected!(TimestampMicrosecondArray, TimestampTz(value) => Ok(*value)).with_timezone("UTC"))
         }
-        oid::INTERVAL => Arc::new(collected!(IntervalMonthDayNanoArray, Interval(value) => month_day_nano(*value))),
+        oid::INTERVAL => Arc::new(collected!(IntervalMonthDayNanoArray, Interval(value) => value.in_arrow())),
         oid::JSON => Arc::new(collected!(LargeBinaryArray, Text(value) => Ok(value.as_bytes()))),
         oid::JSONB => Arc::new(collected!(LargeStringArray, Text(value) => Ok(value.as_str()))),
         oid::NUMERIC => column.numerics()?,
@@ -195,12 +212,6 @@ impl<'a> Column<'a> {
         let array = ListArray::try_new(item, offsets, values, Some(nulls));
         Ok(Arc::new(array.map_err(|error| unfit(self.ty, &error))?))
     }
-}
-
-fn month_day_nano(value: Interval) -> Result<IntervalMonthDayNano, Error> {
-    let overflow = || Error::new(SqlState::DATETIME_FIELD_OVERFLOW, "interval out of range");
-    let nanos = value.micros.checked_mul(1000).ok_or_else(overflow)?;
-    Ok(IntervalMonthDayNano::new(value.months, value.days, nanos))
 }
 
 fn mismatch(ty: &PostgresType) -> Error {
