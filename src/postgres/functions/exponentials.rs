@@ -10,8 +10,10 @@ use super::cast::cast_array;
 use super::decimal::{Decimal, decimals, too_large, too_small, within_digits};
 use super::error::{SqlState, division_by_zero, fail};
 use super::fixed_point::{Beyond, Fixed};
-use super::math::{exact_result, is_exact, returns_float};
+use super::kind::NUMERIC_DIGITS_MAX;
+use super::math::{is_exact, returns_float};
 use super::scalar::{Arguments, Call, Function, immutable};
+use super::significant_digits::{self, rounded};
 
 pub(super) static FUNCTIONS: [Function; 6] = [
     immutable("power", 2..=2, returns_float, run_power),
@@ -26,12 +28,14 @@ pub(super) static FUNCTIONS: [Function; 6] = [
 fn returns_log(arguments: &Arguments) -> Result<DataType> {
     let found = returns_float(arguments)?;
     let exact = (0..arguments.types.len()).all(|place| is_exact(arguments.kind(place)));
-    Ok(if arguments.types.len() == 2 && exact { exact_result(arguments) } else { found })
+    if arguments.types.len() == 2 && exact { Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 16)) } else { Ok(found) }
 }
 
 fn run_exp(call: &Call) -> Result<ArrayRef> {
     numbers(call, exponential, |value, scale| match Fixed::of_decimal(value) {
-        Some(value) => of_exponential(value.exponential(scale)),
+        Some(exponent) => rounded(scale, significant_digits::of_exponential(value), |scale| {
+            of_exponential(exponent.exponential(scale))
+        }),
         None if value.value() > 0 => Err(too_large()),
         None => Err(too_small()),
     })
@@ -41,18 +45,29 @@ fn run_ln(call: &Call) -> Result<ArrayRef> {
     numbers(
         call,
         |value| Ok(above_zero(value)?.ln()),
-        |value, scale| of_logarithm(Some(logarithm(value)?), scale, is_one(value)),
+        |value, scale| {
+            let found = logarithm(value)?;
+            rounded(scale, significant_digits::of_logarithm(value), |scale| {
+                of_logarithm(Some(found), scale, is_one(value))
+            })
+        },
     )
 }
 
 /// To base 10, or to the base that comes first.
 fn run_log(call: &Call) -> Result<ArrayRef> {
     if call.len() == 1 {
-        let ten = Fixed::logarithm(Decimal::new(10, 0));
+        let ten = Decimal::new(10, 0);
+        let of_ten = Fixed::logarithm(ten);
         return numbers(
             call,
             |value| Ok(above_zero(value)?.log10()),
-            |value, scale| of_logarithm(logarithm(value)?.divide(ten), scale, is_one(value)),
+            |value, scale| {
+                let found = logarithm(value)?.divide(of_ten);
+                rounded(scale, significant_digits::of_logarithm_to(ten, value), |scale| {
+                    of_logarithm(found, scale, is_one(value))
+                })
+            },
         );
     }
     pairs(
@@ -66,13 +81,18 @@ fn run_log(call: &Call) -> Result<ArrayRef> {
             if is_one(base) {
                 return Err(division_by_zero());
             }
-            of_logarithm(of_value.divide(of_base), scale, is_one(value))
+            let found = of_value.divide(of_base);
+            rounded(scale, significant_digits::of_logarithm_to(base, value), |scale| {
+                of_logarithm(found, scale, is_one(value))
+            })
         },
     )
 }
 
 fn run_power(call: &Call) -> Result<ArrayRef> {
-    pairs(call, power_of_doubles, power_of_decimals)
+    pairs(call, power_of_doubles, |base, exponent, scale| {
+        rounded(scale, significant_digits::of_power(base, exponent), |scale| power_of_decimals(base, exponent, scale))
+    })
 }
 
 /// A function of one number, of doubles or of decimals as the result is; a decimal is given the

@@ -6,11 +6,11 @@ use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int6
 use arrow::datatypes::{DataType, Decimal128Type};
 use datafusion::common::Result;
 
-use super::constant_scale::scale_of_constants;
 use super::decimal::{Decimal, decimals};
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::{Arguments, Call, Function, immutable};
+use super::significant_digits;
 
 pub(super) static FUNCTIONS: [Function; 14] = [
     immutable("round", 1..=2, returns_rounded, |call| rounded(call, f64::round_ties_even, Rounding::Nearest)),
@@ -94,13 +94,7 @@ pub(super) fn returns_float(arguments: &Arguments) -> Result<DataType> {
     // A numeric among them makes the result one.
     let exact = (0..arguments.types.len()).any(|place| arguments.kind(place) == Kind::Numeric)
         && !(0..arguments.types.len()).any(|place| arguments.kind(place).is_float());
-    Ok(if exact { exact_result(arguments) } else { DataType::Float64 })
-}
-
-/// A numeric with as many digits as its constants give it, or sixteen behind the point.
-pub(super) fn exact_result(arguments: &Arguments) -> DataType {
-    let scale = scale_of_constants(arguments).unwrap_or(16).min(NUMERIC_DIGITS_MAX as i8 - 1);
-    DataType::Decimal128(NUMERIC_DIGITS_MAX, scale)
+    Ok(if exact { DataType::Decimal128(NUMERIC_DIGITS_MAX, 16) } else { DataType::Float64 })
 }
 
 fn returns_bucket(arguments: &Arguments) -> Result<DataType> {
@@ -251,7 +245,11 @@ fn run_sqrt(call: &Call) -> Result<ArrayRef> {
             Some(..0) => {
                 fail(SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, "cannot take square root of a negative number")
             }
-            Some(value) => Ok(Some(Decimal::new(value, values.scale()).square_root(scale)?.value())),
+            Some(value) => {
+                let square = Decimal::new(value, values.scale());
+                let root = |scale: u32| Ok(square.square_root(scale as i8)?.value());
+                significant_digits::rounded(u32::from(scale.unsigned_abs()), significant_digits::of_root(square), root).map(Some)
+            }
             None => Ok(None),
         });
         let roots = roots.collect::<Result<Decimal128Array>>()?;
