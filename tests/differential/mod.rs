@@ -253,7 +253,8 @@ impl Compared {
             return Ok(true);
         }
         self.asked += 1;
-        let mut theirs = self.theirs.ask(statement, parameters, form)?;
+        let mut theirs =
+            self.theirs.ask(statement, parameters, form).map_err(|gone| format!("PostgreSQL: {statement}: {gone}"))?;
         let mut ours = self.ours.ask(statement, parameters, form);
         if ["min(", "max(", "GROUP BY", "DISTINCT", "UNION", "INTERSECT", "EXCEPT"]
             .iter()
