@@ -248,7 +248,8 @@ fn run_sqrt(call: &Call) -> Result<ArrayRef> {
             Some(value) => {
                 let square = Decimal::new(value, values.scale());
                 let root = |scale: u32| Ok(square.square_root(scale as i8)?.value());
-                significant_digits::rounded(u32::from(scale.unsigned_abs()), significant_digits::of_root(square), root).map(Some)
+                significant_digits::rounded(u32::from(scale.unsigned_abs()), significant_digits::of_root(square), root)
+                    .map(Some)
             }
             None => Ok(None),
         });

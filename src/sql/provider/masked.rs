@@ -31,6 +31,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 
 use super::filter::RowFilter;
+use super::optional_filter::OptionalFilter;
 use super::reader::RunHandle;
 use rowkey_storage::run::RunFile;
 
@@ -165,6 +166,7 @@ fn cannot_fail(expr: &Arc<dyn PhysicalExpr>) -> bool {
         || expr.is::<IsNotNullExpr>()
         || expr.is::<InListExpr>()
         || expr.is::<DynamicFilterPhysicalExpr>()
+        || expr.is::<OptionalFilter>()
         || expr.downcast_ref::<LikeExpr>().is_some_and(|like| like.pattern().is::<Literal>())
         || expr.downcast_ref::<BinaryExpr>().is_some_and(|binary| {
             matches!(

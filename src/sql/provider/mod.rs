@@ -11,6 +11,7 @@ mod exact_time;
 mod filter;
 mod key_order;
 mod masked;
+mod optional_filter;
 mod reader;
 mod recent;
 mod scan_exec;

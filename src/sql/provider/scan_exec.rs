@@ -30,6 +30,7 @@ use futures::{StreamExt, stream};
 use super::columns::TableColumns;
 use super::key_order::{Direction, reversed_scan};
 use super::masked::{has_masks, live_rows};
+use super::optional_filter::with_optional_filters;
 use super::reader::RunHandle;
 use super::recent::{Part, recent_batches, recent_rows};
 use crate::access::AccessPlan;
@@ -399,7 +400,8 @@ impl ExecutionPlan for EntityScanExec {
         child_pushdown_result: ChildPushdownResult,
         config: &ConfigOptions,
     ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
-        let mut pushed = self.parquet.handle_child_pushdown_result(phase, child_pushdown_result, config)?;
+        let optional = with_optional_filters(child_pushdown_result);
+        let mut pushed = self.parquet.handle_child_pushdown_result(phase, optional, config)?;
         pushed.updated_node = pushed.updated_node.map(|plan| self.rewrap(plan)).transpose()?;
         Ok(pushed)
     }
