@@ -73,13 +73,13 @@ impl TableSnapshot {
     }
 
     /// The rows of a range of keys, in key order, where that is a matter of `pages_max` pages at
-    /// most: batches with all columns of a run file each, whose schemas differ from file to file.
-    /// `None` where there is more to read, or to merge.
+    /// most, from which those that are read are taken: batches with all columns of a run file each,
+    /// whose schemas differ from file to file. `None` where there is more to read, or to merge.
     pub async fn few_rows(
         &self,
         files: &RunFiles,
         range: &KeyRange,
-        mut pages_max: usize,
+        pages_max: &mut usize,
     ) -> Result<Option<Vec<RecordBatch>>> {
         if self.layers().is_some_and(|layers| layers.meets(range)) {
             return Ok(None);
@@ -89,7 +89,7 @@ impl TableSnapshot {
             let mut runs = partition.files.iter().filter(|run| meets(run, range));
             match (runs.next(), runs.next()) {
                 (None, _) => {}
-                (Some(run), None) => match files.rows_in(run, range, &mut pages_max).await? {
+                (Some(run), None) => match files.rows_in(run, range, pages_max).await? {
                     Some(rows) => found.extend(rows),
                     None => return Ok(None),
                 },

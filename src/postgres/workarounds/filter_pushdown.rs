@@ -2,8 +2,9 @@
 //!
 //! `PushDownFilter` checks whether all columns of a condition may go below such a node. A condition
 //! without columns always may: `count(*)` without GROUP BY then still has its row, which the
-//! condition was to remove (<https://github.com/apache/datafusion/issues/11748>). A volatile one is
-//! evaluated for other rows, or again (<https://github.com/apache/datafusion/issues/25415>).
+//! condition was to remove (<https://github.com/apache/datafusion/issues/11748>). The rule itself may
+//! make one, `false` of `n = 0 AND n = 3`. A volatile one is evaluated for other rows, or again
+//! (<https://github.com/apache/datafusion/issues/25415>).
 //! What becomes too large below a node stays as well: see [`super::inlined_columns`].
 
 use std::sync::Arc;
@@ -52,6 +53,7 @@ fn stays_above(condition: &Expr, plan: &LogicalPlan) -> bool {
         LogicalPlan::Aggregate(aggregate) => {
             condition.is_volatile()
                 || condition.column_refs().is_empty()
+                || may_have_rows_of_none(aggregate)
                 || is_grouped_by_volatile(aggregate)
                 || is_too_large_below(condition, plan)
         }
@@ -59,6 +61,11 @@ fn stays_above(condition: &Expr, plan: &LogicalPlan) -> bool {
         LogicalPlan::Window(_) | LogicalPlan::Distinct(_) | LogicalPlan::Unnest(_) => condition.is_volatile(),
         _ => false,
     }
+}
+
+/// Whether it may have a row without an input; no condition goes below such.
+fn may_have_rows_of_none(aggregate: &Aggregate) -> bool {
+    matches!(aggregate.group_expr.as_slice(), [] | [Expr::GroupingSet(_), ..])
 }
 
 /// Below the aggregate, a grouping expression is evaluated again.
@@ -149,13 +156,12 @@ mod tests {
     /// An aggregate without groups has one row, of which HAVING takes none or all.
     #[test]
     fn having_takes_the_row_of_an_aggregate_without_groups_away() {
-        let rows = |guards: bool| {
-            run(async {
-                let session = session(guards);
-                let sql = "select count(*) from (values (1)) t(x) having (select 5) > 100";
-                session.sql(sql).await?.count().await
-            })
-        };
-        assert_eq!((rows(false), rows(true)), (1, 0));
+        for sql in [
+            "select count(*) from (values (1)) t(x) having (select 5) > 100",
+            "select x, count(*) from (values (1)) t(x) group by rollup(x) having count(*) = 0 and count(*) = 3",
+        ] {
+            let rows = |guards: bool| run(async { session(guards).sql(sql).await?.count().await });
+            assert_eq!((rows(false), rows(true)), (1, 0), "{sql}");
+        }
     }
 }

@@ -15,17 +15,19 @@ use rowkey_postgres::types::SqlValue;
 use rowkey_storage::run::RunFiles;
 use rowkey_storage::{PropertyColumn, Snapshot, Table};
 
-/// Pages that are read this way; for more, a scan is faster.
+/// Pages that are read this way of one partition, and of several; for more, a scan is faster.
 const PAGES_MAX: usize = 4;
+const PAGES_OF_SEVERAL_MAX: usize = 8;
 
-/// A read of one entity, or of some rows of one partition.
+/// A read of some entities, or of some rows of a partition or a few.
 #[derive(Debug)]
 pub(crate) struct KeyRead {
     /// The table when the statement was planned, without its content.
     table: Arc<Table>,
     /// That table itself, to find out cheaply whether it has changed.
     seen: Weak<Table>,
-    partition: Operand,
+    /// Not one is read twice.
+    partitions: Vec<Operand>,
     rows: Rows,
     columns: EntityRows,
     /// Whether those are all properties that the table had.
@@ -45,8 +47,12 @@ pub(super) enum Operand {
 /// The RowKeys that are read.
 #[derive(Debug)]
 pub(super) enum Rows {
-    One(Operand),
-    Between { lower: Option<Bound>, upper: Option<Bound> },
+    /// Those with one of these RowKeys.
+    Points(Vec<Operand>),
+    Between {
+        lower: Option<Bound>,
+        upper: Option<Bound>,
+    },
 }
 
 #[derive(Debug)]
@@ -58,7 +64,7 @@ pub(super) struct Bound {
 impl KeyRead {
     pub(super) fn new(
         table: &EntityTable,
-        partition: Operand,
+        partitions: Vec<Operand>,
         rows: Rows,
         columns: EntityRows,
         fetch: Option<usize>,
@@ -67,7 +73,7 @@ impl KeyRead {
         let table = table.snapshot().without_content().table;
         let is_read = |column: &PropertyColumn| columns.properties().any(|property| *property == *column.name);
         let reads_all = table.columns.iter().all(is_read);
-        Self { table, seen, partition, rows, columns, reads_all, fetch }
+        Self { table, seen, partitions, rows, columns, reads_all, fetch }
     }
 
     /// The rows, under the names and with the types of a schema. `None` if the statement has to be
@@ -86,59 +92,71 @@ impl KeyRead {
             RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(DataFusionError::from)
         };
         let none = || Ok(Some(RecordBatch::new_empty(Arc::clone(schema))));
-        // Nothing is equal to NULL, or beyond it.
-        let Known::Text(partition) = self.partition.text(values)? else { return none() };
-        let found = match &self.rows {
-            _ if self.fetch == Some(0) => return none(),
-            Rows::One(row) => {
-                let Known::Text(row) = row.text(values)? else { return none() };
-                match table.get(files, KeyRef { partition, row }).await? {
-                    Some(entity) => batch(self.columns.of_entities(&[entity]), 1).map_err(from_datafusion)?,
-                    None => return none(),
+        if self.fetch == Some(0) {
+            return none();
+        }
+        let fetch = self.fetch.unwrap_or(usize::MAX);
+        let partitions = texts(&self.partitions, values)?;
+        let batches = match &self.rows {
+            Rows::Points(rows) => {
+                let rows = texts(rows, values)?;
+                let mut entities = Vec::with_capacity(1);
+                for partition in partitions {
+                    for row in &rows {
+                        if entities.len() < fetch {
+                            entities.extend(table.get(files, KeyRef { partition, row }).await?);
+                        }
+                    }
                 }
+                if entities.is_empty() {
+                    return none();
+                }
+                vec![batch(self.columns.of_entities(&entities), entities.len()).map_err(from_datafusion)?]
             }
             Rows::Between { lower, upper } => {
                 let lower = match lower {
                     None => Cut::Start,
                     Some(Bound { operand, inclusive }) => match (operand.text(values)?, inclusive) {
-                        (Known::Null, _) => return none(),
-                        (Known::Text(row), true) => Cut::Before(row.to_owned()),
-                        (Known::Text(row), false) => Cut::After(row.to_owned()),
+                        (None, _) => return none(),
+                        (Some(row), true) => Cut::Before(row.to_owned()),
+                        (Some(row), false) => Cut::After(row.to_owned()),
                     },
                 };
                 let upper = match upper {
                     None => Cut::End,
                     Some(Bound { operand, inclusive }) => match (operand.text(values)?, inclusive) {
-                        (Known::Null, _) => return none(),
-                        (Known::Text(row), true) => Cut::After(row.to_owned()),
-                        (Known::Text(row), false) => Cut::Before(row.to_owned()),
+                        (None, _) => return none(),
+                        (Some(row), true) => Cut::After(row.to_owned()),
+                        (Some(row), false) => Cut::Before(row.to_owned()),
                     },
                 };
                 let Some(rows) = Interval::new(lower, upper) else { return none() };
-                let range = KeyRange::rows(partition, &rows);
-                let Some(found) = table.few_rows(files, &range, PAGES_MAX).await? else { return Ok(None) };
-                let mut left = self.fetch.unwrap_or(usize::MAX);
-                let mut batches = Vec::with_capacity(found.len());
-                for rows in found {
-                    let rows = rows.slice(0, rows.num_rows().min(left));
-                    left -= rows.num_rows();
-                    if rows.num_rows() > 0 {
-                        batches.push(
-                            batch(self.columns.of_rows(&rows).map_err(from_datafusion)?, rows.num_rows())
-                                .map_err(from_datafusion)?,
-                        );
+                let mut pages = if partitions.len() > 1 { PAGES_OF_SEVERAL_MAX } else { PAGES_MAX };
+                let mut left = fetch;
+                let mut batches = Vec::new();
+                for partition in partitions {
+                    let range = KeyRange::rows(partition, &rows);
+                    let Some(found) = table.few_rows(files, &range, &mut pages).await? else { return Ok(None) };
+                    for rows in found {
+                        let rows = rows.slice(0, rows.num_rows().min(left));
+                        left -= rows.num_rows();
+                        if rows.num_rows() > 0 {
+                            let arrays = self.columns.of_rows(&rows).map_err(from_datafusion)?;
+                            batches.push(batch(arrays, rows.num_rows()).map_err(from_datafusion)?);
+                        }
                     }
                 }
-                match batches.as_slice() {
-                    [] => return none(),
-                    [one] => one.clone(),
-                    several => {
-                        concat_batches(schema, several).map_err(DataFusionError::from).map_err(from_datafusion)?
-                    }
-                }
+                batches
             }
         };
-        Ok(Some(found))
+        match batches.as_slice() {
+            [] => none(),
+            [one] => Ok(Some(one.clone())),
+            several => {
+                let rows = concat_batches(schema, several).map_err(DataFusionError::from).map_err(from_datafusion)?;
+                Ok(Some(rows))
+            }
+        }
     }
 
     /// The table in a snapshot, if its name and the columns that are read are those that the
@@ -155,25 +173,29 @@ impl KeyRead {
     }
 }
 
-/// The value of an operand.
-enum Known<'a> {
-    Null,
-    Text(&'a str),
+/// What keys may be equal to: each text once, in the order of keys. Nothing is equal to NULL.
+fn texts<'a>(operands: &'a [Operand], values: &'a [SqlValue]) -> Result<Vec<&'a str>> {
+    let mut texts = Vec::with_capacity(operands.len());
+    for operand in operands {
+        texts.extend(operand.text(values)?);
+    }
+    texts.sort_unstable();
+    texts.dedup();
+    Ok(texts)
 }
 
 impl Operand {
-    fn text<'a>(&'a self, values: &'a [SqlValue]) -> Result<Known<'a>> {
-        let text = match self {
-            Operand::Text(text) => text.as_deref(),
+    fn text<'a>(&'a self, values: &'a [SqlValue]) -> Result<Option<&'a str>> {
+        match self {
+            Operand::Text(text) => Ok(text.as_deref()),
             Operand::Parameter(place) => match values.get(*place) {
-                Some(SqlValue::Text(text)) => Some(text.as_str()),
-                Some(SqlValue::Null) => None,
+                Some(SqlValue::Text(text)) => Ok(Some(text.as_str())),
+                Some(SqlValue::Null) => Ok(None),
                 other => {
                     let message = format!("parameter ${} has {other:?}, and is a text", place + 1);
-                    return Err(rowkey_base::Error::new(rowkey_base::SqlState::INTERNAL_ERROR, message));
+                    Err(rowkey_base::Error::new(rowkey_base::SqlState::INTERNAL_ERROR, message))
                 }
             },
-        };
-        Ok(text.map_or(Known::Null, Known::Text))
+        }
     }
 }

@@ -28,9 +28,12 @@ pub struct RunColumn {
 }
 
 impl RunColumn {
-    /// Name of the column in the file.
+    /// Name of the column in the file; see [`super::binary_names`].
     pub fn name(&self) -> String {
-        if self.typed_name { typed_name(&self.property, self.edm) } else { self.property.to_string() }
+        match self.typed_name || self.edm == EdmType::Binary {
+            true => typed_name(&self.property, self.edm),
+            false => self.property.to_string(),
+        }
     }
 
     /// Name of the column with the 100 ns digits, if there is one.

@@ -5,6 +5,7 @@
 //! column per property and type; `:` cannot occur in a property's name, so `Age:Int64` is never
 //! another property.
 
+mod binary_names;
 mod checksums;
 mod file_ids;
 mod known_keys;

@@ -16,6 +16,7 @@ use parquet::file::page_index::column_index::ColumnIndexMetaData;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use super::binary_names::with_typed_names;
 use super::checksums::VerifiedFile;
 use super::layout::RunLayout;
 use super::run_file::RunFile;
@@ -89,7 +90,9 @@ impl OpenRun {
             .await
             .map_err(corrupt)?;
         let layout = run.layout();
-        let options = ArrowReaderOptions::new().with_schema(layout.schema());
+        let schema = layout.schema();
+        let metadata = with_typed_names(metadata, &schema).map_err(corrupt)?;
+        let options = ArrowReaderOptions::new().with_schema(schema);
         let metadata = ArrowReaderMetadata::try_new(Arc::new(metadata), options).map_err(corrupt)?;
         let rows: i64 = metadata.metadata().row_groups().iter().map(|group| group.num_rows()).sum();
         if rows != run.rows as i64 {

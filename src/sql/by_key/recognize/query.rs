@@ -46,7 +46,7 @@ const COALESCE: &str = "coalesce";
 const CHEAP_AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 
 /// Recognises a query of one table without joins, subqueries and windows, whose WHERE has
-/// one PartitionKey, and one without a table. `plan` is that of the SQL planner, and `analyze`
+/// one PartitionKey or a few, and one without a table. `plan` is that of the SQL planner, and `analyze`
 /// gives what the analyzer makes of it.
 pub(super) fn recognize(
     plan: &LogicalPlan,
@@ -67,13 +67,13 @@ pub(super) fn recognize(
         // All of the condition is computed again; these say which rows it can hold for.
         let _of_other_columns = keys.add(part, filter.input.schema(), parameters);
     }
-    let (rows, partition) = (keys.rows_at_least(), keys.partition.take()?);
+    let (rows, partitions) = (keys.rows_at_least(), keys.partitions.take()?);
     let computed = Computed::of(&analyze()?)?;
-    if !may_be_read(table, matches!(rows, Rows::One(_)), computed.columns.len()) {
+    if !may_be_read(table, matches!(rows, Rows::Points(_)), computed.columns.len()) {
         return None;
     }
     let columns = EntityRows::new(table.columns(), computed.columns.iter().copied())?;
-    computed.query(Some(KeyRead::new(table, partition, rows, columns, None)), parameters, config())
+    computed.query(Some(KeyRead::new(table, partitions, rows, columns, None)), parameters, config())
 }
 
 /// What is computed from the rows.

@@ -2,6 +2,7 @@
 
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::datasource::source_as_provider;
+use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, FetchType, LogicalPlan, Operator, SkipType, SortExpr};
 
@@ -17,9 +18,11 @@ const ROW: usize = 1;
 /// Tables may have this many columns, or this many for each that is read: pages are decoded whole.
 const COLUMNS_MAX: usize = 32;
 const COLUMNS_EACH_MAX: usize = 4;
+/// Longer lists of keys are planned, and read from several pages at once.
+const KEYS_MAX: usize = 16;
 
 /// Recognises `SELECT columns FROM table WHERE "PartitionKey" = .. [AND "RowKey" ..]`: plain
-/// columns of one table, one PartitionKey, and one RowKey, a range of them or all.
+/// columns of one table, one PartitionKey or a few, and one RowKey, a few, a range of them or all.
 pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]) -> Option<KeyRead> {
     let (mut plan, mut fetch, mut order) = (plan, None, None);
     if let LogicalPlan::Limit(limit) = plan {
@@ -64,11 +67,12 @@ pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]
     for part in split_conjunction(&filter.predicate) {
         condition.add(part, schema, parameters)?;
     }
-    let (rows, partition) = (condition.rows()?, condition.partition?);
-    let is_point = matches!(rows, Rows::One(_));
+    let (rows, partitions) = (condition.rows()?, condition.partitions?);
+    let is_points = matches!(rows, Rows::Points(_));
+    let is_one = partitions.len() == 1 && matches!(&rows, Rows::Points(rows) if rows.len() == 1);
     if let Some(sort) = order
-        && !is_point
-        && !keeps_key_order(&sort.expr, plan.schema(), &places)?
+        && !is_one
+        && !keeps_key_order(&sort.expr, plan.schema(), &places, partitions.len() == 1)?
     {
         return None;
     }
@@ -79,17 +83,19 @@ pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]
             outer.expr.iter().map(inner).collect::<Option<_>>()?
         }
     };
-    if !may_be_read(table, is_point, places.len()) {
+    if !may_be_read(table, is_points, places.len()) {
         return None;
     }
     let columns = EntityRows::new(table.columns(), places)?;
-    Some(KeyRead::new(table, partition, rows, columns, fetch))
+    Some(KeyRead::new(table, partitions, rows, columns, fetch))
 }
 
 /// Whether so many columns of a table can be read by key, and are worth it.
-pub(super) fn may_be_read(table: &EntityTable, is_point: bool, columns: usize) -> bool {
+pub(super) fn may_be_read(table: &EntityTable, is_points: bool, columns: usize) -> bool {
     let columns_max = COLUMNS_MAX.max(columns * COLUMNS_EACH_MAX);
-    table.reads_cleverly() && !table.table().has_other() && (is_point || table.columns().visible().len() <= columns_max)
+    table.reads_cleverly()
+        && !table.table().has_other()
+        && (is_points || table.columns().visible().len() <= columns_max)
 }
 
 /// The place in the table of the column that an output is; `None` if it is computed.
@@ -101,15 +107,16 @@ fn place(expr: &Expr, schema: &DFSchema) -> Option<usize> {
     }
 }
 
-/// Whether rows of one partition in key order are sorted. `None` where the sort is by other
-/// expressions than columns.
-fn keeps_key_order(sort: &[SortExpr], schema: &DFSchema, places: &[usize]) -> Option<bool> {
+/// Whether rows in key order, of one partition or of several, are sorted. `None` where the sort is
+/// by other expressions than columns.
+fn keeps_key_order(sort: &[SortExpr], schema: &DFSchema, places: &[usize], mut one_partition: bool) -> Option<bool> {
     for key in sort {
         let Expr::Column(column) = &key.expr else { return None };
         match *places.get(schema.index_of_column(column).ok()?)? {
-            PARTITION => {}
+            PARTITION if one_partition => {}
+            PARTITION if key.asc => one_partition = true,
             // It is unique within a partition: keys after it decide nothing.
-            ROW => return Some(key.asc),
+            ROW if one_partition => return Some(key.asc),
             _ => return Some(false),
         }
     }
@@ -119,8 +126,8 @@ fn keeps_key_order(sort: &[SortExpr], schema: &DFSchema, places: &[usize]) -> Op
 /// The conditions of WHERE on the key columns.
 #[derive(Default)]
 pub(super) struct Condition {
-    pub partition: Option<Operand>,
-    row: Option<Operand>,
+    pub partitions: Option<Vec<Operand>>,
+    rows: Option<Vec<Operand>>,
     lower: Option<Bound>,
     upper: Option<Bound>,
 }
@@ -142,12 +149,20 @@ impl Condition {
                 };
                 let operand = operand(other, parameters)?;
                 match (place, op) {
-                    (PARTITION, Operator::Eq) if self.partition.is_none() => self.partition = Some(operand),
-                    (ROW, Operator::Eq) if self.row.is_none() => self.row = Some(operand),
+                    (PARTITION, Operator::Eq) if self.partitions.is_none() => self.partitions = Some(vec![operand]),
+                    (ROW, Operator::Eq) if self.rows.is_none() => self.rows = Some(vec![operand]),
                     (ROW, Operator::Gt) => set(&mut self.lower, Bound { operand, inclusive: false })?,
                     (ROW, Operator::GtEq) => set(&mut self.lower, Bound { operand, inclusive: true })?,
                     (ROW, Operator::Lt) => set(&mut self.upper, Bound { operand, inclusive: false })?,
                     (ROW, Operator::LtEq) => set(&mut self.upper, Bound { operand, inclusive: true })?,
+                    _ => return None,
+                }
+            }
+            Expr::InList(InList { expr, list, negated: false }) if list.len() <= KEYS_MAX => {
+                let operands = || list.iter().map(|item| operand(item, parameters)).collect::<Option<Vec<_>>>();
+                match key(expr)? {
+                    PARTITION if self.partitions.is_none() => self.partitions = Some(operands()?),
+                    ROW if self.rows.is_none() => self.rows = Some(operands()?),
                     _ => return None,
                 }
             }
@@ -162,15 +177,15 @@ impl Condition {
 
     /// The rows for which the conditions may hold.
     pub(super) fn rows_at_least(&mut self) -> Rows {
-        match self.row.take() {
-            Some(row) => Rows::One(row),
+        match self.rows.take() {
+            Some(rows) => Rows::Points(rows),
             None => Rows::Between { lower: self.lower.take(), upper: self.upper.take() },
         }
     }
 
     fn rows(&mut self) -> Option<Rows> {
-        match (self.row.take(), self.lower.take(), self.upper.take()) {
-            (Some(row), None, None) => Some(Rows::One(row)),
+        match (self.rows.take(), self.lower.take(), self.upper.take()) {
+            (Some(rows), None, None) => Some(Rows::Points(rows)),
             (None, lower, upper) => Some(Rows::Between { lower, upper }),
             _ => None,
         }
