@@ -29,7 +29,7 @@ const TABLES: [&str; 5] = [
     "create table o as select column1 as x, column2 as n from (values (2, 1), (2, 2), (3, 1)) v",
 ];
 
-const CANARIES: [Canary; 7] = [
+const CANARIES: [Canary; 8] = [
     Canary {
         workaround: "orders of unions",
         statement: "select a, r from (select a, dense_rank() over (order by b) as r from (select x as a, x as b from t \
@@ -74,6 +74,13 @@ const CANARIES: [Canary; 7] = [
         statement: "values (1), ((select max(x) from t))",
         wrong: Outcome::Fails("evaluated before the subquery was executed"),
         rows: 2,
+    },
+    Canary {
+        workaround: "keys of aggregates below projections",
+        statement: "select * from (select rank() over (order by n) as r, s from (select column1 as s, count(*) as n \
+                    from (values (3), (2)) v group by column1) g order by r, s limit 1) w where s = 2",
+        wrong: Outcome::Rows(0),
+        rows: 1,
     },
 ];
 

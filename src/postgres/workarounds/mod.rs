@@ -15,6 +15,7 @@ mod replayed_joins;
 mod schemas_above_joins;
 mod spilling_sorts;
 mod unambiguous_filters;
+mod unprojected_keys;
 mod values_of_subqueries;
 mod window_input_order;
 
@@ -42,7 +43,7 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 15] = [
+const WORKAROUNDS: [Workaround; 16] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
@@ -82,6 +83,7 @@ const WORKAROUNDS: [Workaround; 15] = [
     },
     Workaround { name: "properties below operators", upstream: None, install: forgotten_properties::install },
     Workaround { name: "subqueries among VALUES", upstream: None, install: values_of_subqueries::install },
+    Workaround { name: "keys of aggregates below projections", upstream: None, install: unprojected_keys::install },
 ];
 
 /// Adds the workarounds to the rules of a state.

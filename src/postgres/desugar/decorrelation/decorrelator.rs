@@ -9,7 +9,7 @@ use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::logical_expr::expr::Exists;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
-use datafusion::logical_expr::utils::split_conjunction_owned;
+use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
     AggregateUDF, Distinct, Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection, lit,
 };
@@ -131,8 +131,18 @@ impl Decorrelator<'_> {
                 Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(joined))?)))
             }
             LogicalPlan::Filter(filter) => {
+                // What else the rows have to be is asked first: values of the outer query are taken
+                // from fewer rows, and not from all that tables behind commas give together.
+                let conjuncts = split_conjunction_owned(filter.predicate.clone());
+                let (asking, plain): (Vec<_>, Vec<_>) =
+                    conjuncts.into_iter().partition(|conjunct| holds_subquery(conjunct) || conjunct.is_volatile());
+                let input = match conjunction(plain) {
+                    Some(plain) => LogicalPlan::Filter(Filter::try_new(plain, Arc::new(input))?),
+                    None => input,
+                };
+                joined = input.clone();
                 let mut conjuncts = Vec::new();
-                for conjunct in split_conjunction_owned(filter.predicate.clone()) {
+                for conjunct in asking {
                     conjuncts.push(self.condition(conjunct, &input, &mut joined, &mut known)?);
                 }
                 let Some(predicate) = conjuncts.into_iter().reduce(Expr::and).filter(|_| !known.is_empty()) else {

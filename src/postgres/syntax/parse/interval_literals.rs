@@ -1,5 +1,6 @@
 //! `INTERVAL(1) '1.25 s'` as the cast `'1.25 s'::INTERVAL(1)`: the parser forgets the digits. And
-//! the offset of a frame `'1 day'::interval PRECEDING` as `INTERVAL '1 day' PRECEDING`, where it
+//! `INTERVAL '2' weeks` as `'2'::INTERVAL weeks`: the word is a label to PostgreSQL, and a unit to
+//! the parser. And the offset of a frame `'1 day'::interval PRECEDING` as `INTERVAL '1 day' PRECEDING`, where it
 //! knows no casts.
 
 use std::borrow::Cow;
@@ -58,6 +59,38 @@ fn offset(tokens: &[TokenWithSpan]) -> Option<usize> {
     }
 }
 
+/// Words that are units to the parser alone; those of PostgreSQL are year to second.
+const LABELS: [Keyword; 28] = [
+    Keyword::YEARS,
+    Keyword::MONTHS,
+    Keyword::WEEK,
+    Keyword::WEEKS,
+    Keyword::DAYS,
+    Keyword::HOURS,
+    Keyword::MINUTES,
+    Keyword::SECONDS,
+    Keyword::CENTURY,
+    Keyword::DECADE,
+    Keyword::DOW,
+    Keyword::DOY,
+    Keyword::EPOCH,
+    Keyword::ISODOW,
+    Keyword::ISOYEAR,
+    Keyword::JULIAN,
+    Keyword::MICROSECOND,
+    Keyword::MICROSECONDS,
+    Keyword::MILLENIUM,
+    Keyword::MILLENNIUM,
+    Keyword::MILLISECOND,
+    Keyword::MILLISECONDS,
+    Keyword::NANOSECOND,
+    Keyword::NANOSECONDS,
+    Keyword::QUARTER,
+    Keyword::TIMEZONE,
+    Keyword::TIMEZONE_HOUR,
+    Keyword::TIMEZONE_MINUTE,
+];
+
 /// Where its text stands, if such a literal begins here.
 fn literal(tokens: &[TokenWithSpan]) -> Option<usize> {
     if !is_word(&tokens.first()?.token, Keyword::INTERVAL) {
@@ -65,10 +98,12 @@ fn literal(tokens: &[TokenWithSpan]) -> Option<usize> {
     }
     let mut words = tokens.iter().enumerate().skip(1).filter(|(_, token)| !matches!(token.token, Token::Whitespace(_)));
     let mut next = || words.next().map(|(at, token)| (at, &token.token));
-    match (next()?, next()?, next()?, next()?) {
-        ((_, Token::LParen), (_, Token::Number(..)), (_, Token::RParen), (at, Token::SingleQuotedString(_))) => {
-            Some(at)
-        }
+    match (next()?, next()?) {
+        ((at, Token::SingleQuotedString(_)), (_, label)) if LABELS.iter().any(|unit| is_word(label, *unit)) => Some(at),
+        ((_, Token::LParen), (_, Token::Number(..))) => match (next()?, next()?) {
+            ((_, Token::RParen), (at, Token::SingleQuotedString(_))) => Some(at),
+            _ => None,
+        },
         _ => None,
     }
 }
