@@ -54,6 +54,31 @@ pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
     (false, "WITH u AS MATERIALIZED (SELECT small AS s FROM items) SELECT s FROM u EXCEPT SELECT s + 1 FROM u"),
     (true, "SELECT count(*) FROM (SELECT random() AS r FROM items) s WHERE r >= 0.5 AND r < 0.5"),
     (true, "SELECT bool_and(a = b) FROM (SELECT r AS a, r AS b FROM (SELECT gen_random_uuid() AS r FROM items) s) t"),
+    // Windows over groups, whose keys are unique, behind other columns.
+    (
+        true,
+        "SELECT rank() OVER (ORDER BY count(*)) AS r, \"RowKey\" AS s FROM items WHERE {b} GROUP BY \"RowKey\" ORDER BY r, s LIMIT 7",
+    ),
+    (
+        true,
+        "SELECT n, count(*) OVER (PARTITION BY n) AS z, s FROM (SELECT \"RowKey\" AS s, count(*) AS n FROM items WHERE {b} GROUP BY \"RowKey\") q ORDER BY n, z, s",
+    ),
+    (
+        true,
+        "SELECT min(n) OVER (ORDER BY n) AS m, n, s FROM (SELECT {i} AS s, count(*) AS n FROM items GROUP BY 1) q ORDER BY m, n, s LIMIT 9",
+    ),
+    (
+        true,
+        "SELECT m, s FROM (SELECT dense_rank() OVER (ORDER BY max(small)) AS m, \"PartitionKey\" AS s FROM items GROUP BY CUBE (\"PartitionKey\") ORDER BY m, s LIMIT 3) q ORDER BY s",
+    ),
+    (
+        true,
+        "SELECT n, s FROM (SELECT count(*) AS n, count(*) AS s FROM items WHERE {b} GROUP BY ROLLUP (small)) q WHERE n = 1 AND s = 2",
+    ),
+    (
+        true,
+        "SELECT count(*) FROM items a, parts b, items c WHERE a.small = b.small AND b.\"RowKey\" = c.\"RowKey\" AND a.small = (SELECT min(x.small) FROM parts x, items y WHERE x.small = a.small AND x.\"RowKey\" = y.\"RowKey\")",
+    ),
     // Derived tables with an order.
     (
         true,

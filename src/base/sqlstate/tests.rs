@@ -55,6 +55,7 @@ const TABLE: &[(SqlState, &str, Kind)] = &[
     (SqlState::INVALID_USE_OF_ESCAPE_CHARACTER, "2200C", Kind::Value),
     (SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, "2201E", Kind::Value),
     (SqlState::INVALID_ARGUMENT_FOR_POWER_FUNCTION, "2201F", Kind::Value),
+    (SqlState::INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION, "2201G", Kind::Value),
     (SqlState::SUBSTRING_ERROR, "22011", Kind::Value),
     (SqlState::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, "2201W", Kind::Value),
     (SqlState::INVALID_ROW_COUNT_IN_RESULT_OFFSET_CLAUSE, "2201X", Kind::Value),

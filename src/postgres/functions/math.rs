@@ -1,12 +1,13 @@
 //! Functions of numbers, but for powers and logarithms.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array};
-use arrow::datatypes::{DataType, Decimal128Type};
+use arrow::datatypes::{DataType, Decimal128Type, i256};
 use datafusion::common::Result;
 
-use super::decimal::{Decimal, decimals};
+use super::decimal::{Decimal, decimals, pow10};
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::{Arguments, Call, Function, immutable};
@@ -271,25 +272,69 @@ fn run_width_bucket(call: &Call) -> Result<ArrayRef> {
     if call.len() == 2 {
         return super::integers::bucket_of_thresholds(call);
     }
-    let (values, lows, highs, counts) = (call.float8(0)?, call.float8(1)?, call.float8(2)?, call.int8(3)?);
-    let nulls = [values.nulls(), lows.nulls(), highs.nulls(), counts.nulls()];
-    let buckets: Int64Array = call.each(nulls, |row| {
-        let (value, low, high, count) = (values.value(row), lows.value(row), highs.value(row), counts.value(row));
-        if count <= 0 {
-            return fail(SqlState::INVALID_PARAMETER_VALUE, "count must be greater than zero");
-        }
-        if low == high {
-            return fail(SqlState::INVALID_PARAMETER_VALUE, "lower bound cannot equal upper bound");
-        }
-        let share = (value - low) / (high - low);
-        Ok(if share < 0.0 {
-            0
-        } else if share >= 1.0 {
-            count + 1
-        } else {
-            (share * count as f64).floor() as i64 + 1
-        })
-    })?;
+    let counts = call.int8(3)?;
+    let kinds = [0, 1, 2].map(|place| call.kind(place));
+    let buckets: Int64Array = if kinds.contains(&Kind::Numeric) && !kinds.iter().any(|kind| kind.is_float()) {
+        let [values, lows, highs] = [decimals(call, 0)?, decimals(call, 1)?, decimals(call, 2)?];
+        let scales = [values.scale(), lows.scale(), highs.scale()];
+        let widest = scales.into_iter().max().unwrap_or(0);
+        call.each([values.nulls(), lows.nulls(), highs.nulls(), counts.nulls()], |row| {
+            let digits = |column: &Decimal128Array| {
+                let places = u32::from((widest - column.scale()).unsigned_abs());
+                i256::from_i128(column.value(row)).wrapping_mul(pow10(places))
+            };
+            let count = buckets_of(counts.value(row))?;
+            bucket(digits(&values), digits(&lows), digits(&highs), count, |above, width| {
+                let share = above.wrapping_mul(i256::from_i128(i128::from(count))).wrapping_div(width);
+                share.to_i128().and_then(|share| i64::try_from(share).ok()).unwrap_or(count)
+            })
+        })?
+    } else {
+        let [values, lows, highs] = [call.float8(0)?, call.float8(1)?, call.float8(2)?];
+        call.each([values.nulls(), lows.nulls(), highs.nulls(), counts.nulls()], |row| {
+            let (value, low, high) = (values.value(row), lows.value(row), highs.value(row));
+            let count = buckets_of(counts.value(row))?;
+            if value.is_nan() || low.is_nan() || high.is_nan() {
+                return no_buckets("operand, lower bound, and upper bound cannot be NaN");
+            }
+            if low.is_infinite() || high.is_infinite() {
+                return no_buckets("lower and upper bounds must be finite");
+            }
+            // The width of all may be more than a double holds.
+            let share = |above: f64, width: f64| (count as f64 * (above / width)) as i64;
+            bucket(value / 2.0, low / 2.0, high / 2.0, count, share)
+        })?
+    };
     let buckets: ArrayRef = Arc::new(buckets);
     super::cast::cast_array(&buckets, call.returns, &call.zone)
+}
+
+fn no_buckets<T>(message: &str) -> Result<T> {
+    fail(SqlState::INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION, message)
+}
+
+fn buckets_of(count: i64) -> Result<i64> {
+    if count <= 0 { no_buckets("count must be greater than zero") } else { Ok(count) }
+}
+
+/// The bucket of a value among `count` of equal width between two bounds, which may descend; `share`
+/// is how many lie between the first bound and the value.
+fn bucket<T: Copy + PartialOrd + std::ops::Sub<Output = T>>(
+    value: T,
+    low: T,
+    high: T,
+    count: i64,
+    share: impl Fn(T, T) -> i64,
+) -> Result<i64> {
+    // A share of all of them would be rounded.
+    let inside = |above: T, width: T| share(above, width).min(count - 1) + 1;
+    Ok(match low.partial_cmp(&high) {
+        Some(Ordering::Less) if value < low => 0,
+        Some(Ordering::Less) if value >= high => count + 1,
+        Some(Ordering::Less) => inside(value - low, high - low),
+        Some(Ordering::Greater) if value > low => 0,
+        Some(Ordering::Greater) if value <= high => count + 1,
+        Some(Ordering::Greater) => inside(low - value, low - high),
+        _ => return no_buckets("lower bound cannot equal upper bound"),
+    })
 }

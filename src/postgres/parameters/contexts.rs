@@ -22,8 +22,8 @@ pub(super) fn type_in_contexts(query: &mut ast::Statement, is_open: impl Fn(usiz
     let _walked = visit_mut(query, &mut Contexts { is_open });
 }
 
-/// Casts the parameters that are operands of numbers, and uuids that are concatenated, to their
-/// types, which the planner does not know of where it plans the operator.
+/// Casts the parameters that are operands of arithmetic, and uuids and texts that are concatenated,
+/// to their types, which the planner does not know of where it plans the operator.
 pub(super) fn type_operands(query: &mut ast::Statement, types: &[&'static PostgresType]) {
     let _walked: ControlFlow<()> = visit_expressions_mut(query, |expr| {
         if let Expr::BinaryOp { left, op, right } = expr {
@@ -31,8 +31,10 @@ pub(super) fn type_operands(query: &mut ast::Statement, types: &[&'static Postgr
             let is_of_numbers = is_of_numbers(op);
             for operand in [left.as_mut(), right.as_mut()] {
                 let ty = number_of(operand).and_then(|number| types.get(number.checked_sub(1)?));
-                let is_cast =
-                    |ty: &PostgresType| is_of_numbers && is_number(ty) || is_concatenated && ty.name == "uuid";
+                let is_cast = |ty: &PostgresType| {
+                    is_of_numbers && (is_number(ty) || ty.name == "interval")
+                        || is_concatenated && ["uuid", "text", "varchar"].contains(&ty.name)
+                };
                 if let Some(ty) = ty.filter(|ty| is_cast(ty)) {
                     *operand = plain_cast(std::mem::replace(operand, Expr::value(Value::Null)), data_type(ty));
                 }
