@@ -317,8 +317,8 @@ fn buckets_of(count: i64) -> Result<i64> {
     if count <= 0 { no_buckets("count must be greater than zero") } else { Ok(count) }
 }
 
-/// The bucket of a value among `count` of equal width between two bounds, which may descend; `share`
-/// is how many lie between the first bound and the value.
+/// The bucket of a value among `count` of equal width between two bounds, which may descend;
+/// `share` is how many lie between the first bound and the value.
 fn bucket<T: Copy + PartialOrd + std::ops::Sub<Output = T>>(
     value: T,
     low: T,

@@ -65,6 +65,7 @@ mod now;
 mod null_if;
 mod number_pattern;
 mod numeric_like;
+mod numeric_literals;
 mod of_inner;
 mod optimization_barrier;
 mod ordered_set;

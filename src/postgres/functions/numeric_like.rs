@@ -1,16 +1,12 @@
 //! The digits of `::numeric`, which names none: those of the value that it is given.
 
-use std::sync::Arc;
-
 use arrow::datatypes::{DataType, Field};
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
-use datafusion::logical_expr::expr::ScalarFunction;
 
 use super::cast;
 use super::decimal::Decimal;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
-use super::resolution::Resolver;
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT};
 use crate::types::{POSTGRES_TYPE, SqlValue, TextStyle, parse_text, type_by_name};
 
@@ -64,31 +60,6 @@ pub(super) fn type_literals(literals: &[Option<&Expr>], types: &mut [DataType]) 
         }
     }
     vec![false; unknown.len()]
-}
-
-impl Resolver<'_> {
-    /// A call with its literals in quotes as numerics, each with its own digits, where PostgreSQL has
-    /// the function of no other type.
-    pub(super) fn with_numeric_literals(&self, expr: Expr) -> Result<Expr> {
-        let Expr::ScalarFunction(function) = &expr else { return Ok(expr) };
-        let numerics = match (function.func.name(), function.args.len()) {
-            ("scale" | "min_scale", 1) | ("round" | "trunc", 2) => 1,
-            ("div", 2) => 2,
-            _ => return Ok(expr),
-        };
-        if !function.args.iter().take(numerics).any(|argument| unknown_text(argument).is_some()) {
-            return Ok(expr);
-        }
-        let argument = |(place, argument): (usize, &Expr)| match unknown_text(argument) {
-            Some(_) if place < numerics => {
-                let wanted = numeric_like(argument, &DataType::Utf8);
-                self.to(argument.clone(), &DataType::Utf8, &wanted)
-            }
-            _ => Ok(argument.clone()),
-        };
-        let args = function.args.iter().enumerate().map(argument).collect::<Result<_>>()?;
-        Ok(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&function.func), args)))
-    }
 }
 
 fn of_digits(digits: Option<(u8, i8)>) -> DataType {

@@ -1,7 +1,8 @@
-//! Digits behind the point of roots, exponentials, logarithms and powers, as PostgreSQL chooses them
-//! for each value (numeric.c: sixteen significant ones by an estimate of the result). A column has
-//! one scale here: a result that has fewer digits is rounded to them all the same, so that it is the
-//! same number.
+//! Digits behind the point of roots, exponentials, logarithms and powers.
+//!
+//! PostgreSQL chooses them for each value (numeric.c: sixteen significant ones by an estimate of
+//! the result). A column has one scale here: a result that has fewer digits is rounded to them all
+//! the same, so that it is the same number.
 
 use arrow::datatypes::i256;
 use datafusion::common::Result;

@@ -2,8 +2,8 @@
 //!
 //! `PushDownFilter` checks whether all columns of a condition may go below such a node. A condition
 //! without columns always may: `count(*)` without GROUP BY then still has its row, which the
-//! condition was to remove (<https://github.com/apache/datafusion/issues/11748>). The rule itself may
-//! make one, `false` of `n = 0 AND n = 3`. A volatile one is evaluated for other rows, or again
+//! condition was to remove (<https://github.com/apache/datafusion/issues/11748>). The rule itself
+//! may make one, `false` of `n = 0 AND n = 3`. A volatile one is evaluated for other rows, or again
 //! (<https://github.com/apache/datafusion/issues/25415>).
 //! What becomes too large below a node stays as well: see [`super::inlined_columns`].
 

@@ -2,9 +2,9 @@
 //!
 //! The columns that an aggregate groups by are unique together, and rows that are in the order of
 //! such columns need no sort by more. A projection keeps the places of these columns as they were
-//! before it: where another column is at their place, ORDER BY loses what comes behind that one, and
-//! a top-k ends too early. So nothing is known of such keys where it is decided what is sorted, nor
-//! when it is.
+//! before it: where another column is at their place, ORDER BY loses what comes behind that one,
+//! and a top-k ends too early. So nothing is known of such keys where it is decided what is sorted,
+//! nor when it is.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Names of columns of bytes.
 //!
 //! DataFusion's Parquet scan takes a column of bytes for text where the table has text of its name,
-//! as it has for a property of several types. So such a column carries its type in its name in every
-//! file; older files have it so where they hold the property in several types.
+//! as it has for a property of several types. So such a column carries its type in its name in
+//! every file; older files have it so where they hold the property in several types.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `INTERVAL(1) '1.25 s'` as the cast `'1.25 s'::INTERVAL(1)`: the parser forgets the digits. And
 //! `INTERVAL '2' weeks` as `'2'::INTERVAL weeks`: the word is a label to PostgreSQL, and a unit to
-//! the parser. And the offset of a frame `'1 day'::interval PRECEDING` as `INTERVAL '1 day' PRECEDING`, where it
-//! knows no casts.
+//! the parser. And the offset of a frame `'1 day'::interval PRECEDING` as
+//! `INTERVAL '1 day' PRECEDING`, where it knows no casts.
 
 use std::borrow::Cow;
 

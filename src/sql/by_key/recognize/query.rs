@@ -45,9 +45,9 @@ const COALESCE: &str = "coalesce";
 /// Aggregates of which the same holds.
 const CHEAP_AGGREGATES: [&str; 5] = ["avg", "count", "max", "min", "sum"];
 
-/// Recognises a query of one table without joins, subqueries and windows, whose WHERE has
-/// one PartitionKey or a few, and one without a table. `plan` is that of the SQL planner, and `analyze`
-/// gives what the analyzer makes of it.
+/// Recognises a query of one table without joins, subqueries and windows, whose WHERE has one
+/// PartitionKey or a few, and one without a table. `plan` is that of the SQL planner, and
+/// `analyze` gives what the analyzer makes of it.
 pub(super) fn recognize(
     plan: &LogicalPlan,
     analyze: &dyn Fn() -> Option<LogicalPlan>,
