@@ -141,7 +141,7 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r"Unsupported SQL unary operator", |_| {
             with_usual_hint(Error::new(SqlState::UNDEFINED_FUNCTION, "operator does not exist: !"))
         }),
-        wording(r"Cannot cast string '((?s).*)' to value of (\S+) type", |found| {
+        wording(r"Cannot cast string '((?s).*)' to value of (\w+(?:\([^)]*\))?) type", |found| {
             let message = format!("invalid input syntax for type {}: \"{}\"", type_name(&found[2]), &found[1]);
             Error::new(SqlState::INVALID_TEXT_REPRESENTATION, message)
         }),
@@ -332,6 +332,11 @@ mod tests {
                 "Casting from Struct(\"c0\": Int32) to Utf8View not supported",
                 SqlState::CANNOT_COERCE,
                 "cannot cast type record to text",
+            ),
+            (
+                "Cast error: Cannot cast string 'p1' to value of Decimal128(38, 10) type",
+                SqlState::INVALID_TEXT_REPRESENTATION,
+                "invalid input syntax for type numeric: \"p1\"",
             ),
             (
                 "Cast error: Can't cast value 9223372036854775808 to type Int64",

@@ -297,7 +297,7 @@ impl Used {
                     && params.order_by.is_empty()
                     && params.null_treatment.is_none()
             }
-            Expr::InList(InList { list, .. }) => list.iter().all(|item| matches!(item, Expr::Literal(..))),
+            Expr::InList(InList { list, .. }) => list.iter().all(is_constant),
             Expr::Literal(..)
             | Expr::Alias(_)
             | Expr::Not(_)
@@ -316,6 +316,15 @@ impl Used {
             _ => false,
         };
         allowed.then_some(())
+    }
+}
+
+/// Whether an item of a list is known before there are rows: parameters are by then.
+fn is_constant(item: &Expr) -> bool {
+    match item {
+        Expr::Literal(..) | Expr::Placeholder(_) => true,
+        Expr::Cast(cast) => is_constant(&cast.expr),
+        _ => false,
     }
 }
 
