@@ -709,7 +709,8 @@ pub(crate) fn filled(template: &str, depth: usize, scope: Scope<'_>, dice: &mut 
         }
     }
     text.push_str(left);
-    text
+    // A sign before a negative number begins no comment.
+    text.replace("(--", "(- -")
 }
 
 pub(crate) fn any_kind(dice: &mut Dice) -> char {

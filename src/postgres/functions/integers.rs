@@ -8,13 +8,14 @@ use arrow::datatypes::{DataType, Float64Type};
 use datafusion::common::Result;
 
 use super::cast::cast_array;
-use super::decimal::decimals;
+use super::decimal::{decimals, too_large};
 use super::error::{SqlState, fail, out_of_range};
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::scalar::{Arguments, Call, Function, immutable_of};
 
-/// The largest whose factorial has no more digits than a numeric.
+/// The largest whose factorial has no more digits than a numeric, here and in PostgreSQL.
 const FACTORIAL_MAX: i64 = 33;
+const POSTGRES_FACTORIAL_MAX: i64 = 32_177;
 
 pub(super) static FUNCTIONS: [Function; 5] = [
     immutable_of("gcd", 2, returns_common, |call| whole(call, divisor)),
@@ -90,9 +91,10 @@ fn run_factorial(call: &Call) -> Result<ArrayRef> {
     let factorials = call.int8(0)?;
     let factorials = factorials.iter().map(|number| match number {
         Some(..0) => fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "factorial of a negative number is undefined"),
-        Some(number) if number > FACTORIAL_MAX => {
+        Some(number) if number > POSTGRES_FACTORIAL_MAX => {
             fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format")
         }
+        Some(number) if number > FACTORIAL_MAX => Err(too_large()),
         Some(number) => Ok(Some((1..=i128::from(number)).product())),
         None => Ok(None),
     });
