@@ -15,7 +15,7 @@ use futures::{StreamExt, TryStreamExt};
 
 use super::delta::{Layer, Layers};
 use super::error::{Error, Result};
-use super::run::{Columns, EntityColumns, OpenRun, RunFile, RunFiles};
+use super::run::{Columns, EntityColumns, OpenRun, PageBudget, RunFile, RunFiles};
 use super::snapshot::TableSnapshot;
 use rowkey_model::columns::PropertyLookup;
 use rowkey_model::{Entity, KeyRange};
@@ -72,14 +72,14 @@ impl TableSnapshot {
         }
     }
 
-    /// The rows of a range of keys, in key order, where that is a matter of `pages_max` pages at
-    /// most, from which those that are read are taken: batches with all columns of a run file each,
-    /// whose schemas differ from file to file. `None` where there is more to read, or to merge.
+    /// The rows of a range of keys, in key order, where that is a matter of a few pages, which are
+    /// taken from `budget`: batches with all columns of a run file each, whose schemas differ from
+    /// file to file. `None` where there is more to read, or to merge.
     pub async fn few_rows(
         &self,
         files: &RunFiles,
         range: &KeyRange,
-        pages_max: &mut usize,
+        budget: &mut PageBudget,
     ) -> Result<Option<Vec<RecordBatch>>> {
         if self.layers().is_some_and(|layers| layers.meets(range)) {
             return Ok(None);
@@ -89,7 +89,7 @@ impl TableSnapshot {
             let mut runs = partition.files.iter().filter(|run| meets(run, range));
             match (runs.next(), runs.next()) {
                 (None, _) => {}
-                (Some(run), None) => match files.rows_in(run, range, pages_max).await? {
+                (Some(run), None) => match files.rows_in(run, range, budget).await? {
                     Some(rows) => found.extend(rows),
                     None => return Ok(None),
                 },

@@ -39,7 +39,8 @@ impl Zone {
         // A bare number would be hours to the east as a setting; in an expression it is POSIX's, to
         // the west, and whole: what stands behind a point is not read.
         let has_hours = !name.trim_start_matches(['+', '-']).starts_with('.');
-        let hours = name.strip_prefix('+').unwrap_or(name).parse::<f64>().ok().filter(|hours| has_hours && hours.abs() < 168.0);
+        let hours =
+            name.strip_prefix('+').unwrap_or(name).parse::<f64>().ok().filter(|hours| has_hours && hours.abs() < 168.0);
         let number = match name.starts_with(|first: char| first.is_ascii_digit()) {
             true => offset_east(&format!("+{name}")),
             false => offset_east(name),

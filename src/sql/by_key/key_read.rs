@@ -12,12 +12,11 @@ use rowkey_base::Result;
 use rowkey_model::{Cut, Interval, KeyRange, KeyRef};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::types::SqlValue;
-use rowkey_storage::run::RunFiles;
+use rowkey_storage::run::{PageBudget, RunFiles};
 use rowkey_storage::{PropertyColumn, Snapshot, Table};
 
-/// Pages that are read this way of one partition, and of several; for more, a scan is faster.
-const PAGES_MAX: usize = 4;
-const PAGES_OF_SEVERAL_MAX: usize = 8;
+/// What is read this way; for more, a scan is faster.
+const BUDGET: PageBudget = PageBudget { pages: 4, bytes: 8 << 20 };
 
 /// A read of some entities, or of some rows of a partition or a few.
 #[derive(Debug)]
@@ -131,12 +130,11 @@ impl KeyRead {
                     },
                 };
                 let Some(rows) = Interval::new(lower, upper) else { return none() };
-                let mut pages = if partitions.len() > 1 { PAGES_OF_SEVERAL_MAX } else { PAGES_MAX };
-                let mut left = fetch;
+                let (mut budget, mut left) = (BUDGET, fetch);
                 let mut batches = Vec::new();
                 for partition in partitions {
                     let range = KeyRange::rows(partition, &rows);
-                    let Some(found) = table.few_rows(files, &range, &mut pages).await? else { return Ok(None) };
+                    let Some(found) = table.few_rows(files, &range, &mut budget).await? else { return Ok(None) };
                     for rows in found {
                         let rows = rows.slice(0, rows.num_rows().min(left));
                         left -= rows.num_rows();

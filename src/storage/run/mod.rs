@@ -28,6 +28,7 @@ pub use layout::OTHER_COLUMN;
 pub use live_rows::LiveRows;
 pub use open::{Gap, OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
+pub use pages::PageBudget;
 pub use reader::Columns;
 pub use recount::Recount;
 pub use rowkey_model::columns::{PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};

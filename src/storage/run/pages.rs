@@ -15,9 +15,13 @@ use crate::error::{Error, Result};
 use rowkey_model::columns::{KeyReader, view_batch};
 use rowkey_model::{KeyCut, KeyRange};
 
-/// Decoded bytes of the pages of one file that are read together, by the average row of their row
-/// groups.
-const BYTES_MAX: u64 = 8 << 20;
+/// What may be read as a few pages: how many, and their decoded bytes by the average row of their
+/// row groups.
+#[derive(Debug, Clone, Copy)]
+pub struct PageBudget {
+    pub pages: usize,
+    pub bytes: u64,
+}
 
 /// Pages that are kept of what a reader of the first rows of a range reads.
 const FIRST_PAGES: usize = 4;
@@ -27,23 +31,24 @@ const SMALL_BYTES_MAX: u64 = 1 << 20;
 
 impl RunFiles {
     /// The live rows of a file whose keys lie in `range`, in key order, with all columns of the
-    /// file; text and binary as views. `None` if more than `pages_max` pages would have to be read,
-    /// or they are large; `pages_max` becomes what is left for other files.
+    /// file; text and binary as views. `None` if more than `budget` would have to be read, which
+    /// becomes what is left for others.
     pub async fn rows_in(
         &self,
         run: &Arc<RunFile>,
         range: &KeyRange,
-        pages_max: &mut usize,
+        budget: &mut PageBudget,
     ) -> Result<Option<Vec<RecordBatch>>> {
         let open = self.open(run).await?;
         let blocks: Vec<(usize, Range<u64>)> = open
             .blocks_in(range)
-            .take(pages_max.saturating_add(1))
+            .take(budget.pages.saturating_add(1))
             .map(|(place, block)| (place, block.rows.clone()))
             .collect();
         let bytes: u64 = blocks.iter().map(|(_, rows)| open.decoded_bytes(rows)).sum();
-        let Some(left) = pages_max.checked_sub(blocks.len()).filter(|_| bytes <= BYTES_MAX) else { return Ok(None) };
-        *pages_max = left;
+        let left = budget.pages.checked_sub(blocks.len()).zip(budget.bytes.checked_sub(bytes));
+        let Some((pages, bytes)) = left else { return Ok(None) };
+        *budget = PageBudget { pages, bytes };
         let mut found = Vec::with_capacity(blocks.len());
         for (place, rows) in blocks {
             let rows = self.rows_of_page(&open, place, rows, range).await?;

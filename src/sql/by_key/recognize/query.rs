@@ -16,7 +16,7 @@ use datafusion::logical_expr::{
 
 use super::read::{Condition, may_be_read};
 use crate::by_key::key_query::KeyQuery;
-use crate::by_key::key_read::{KeyRead, Rows};
+use crate::by_key::key_read::KeyRead;
 use crate::by_key::pipeline::{Pipeline, RowCount, Step};
 use crate::provider::{EntityRows, EntityTable};
 use rowkey_postgres::parameters::place_of;
@@ -69,7 +69,7 @@ pub(super) fn recognize(
     }
     let (rows, partitions) = (keys.rows_at_least(), keys.partitions.take()?);
     let computed = Computed::of(&analyze()?)?;
-    if !may_be_read(table, matches!(rows, Rows::Points(_)), computed.columns.len()) {
+    if !may_be_read(table, partitions.len(), &rows, computed.columns.len()) {
         return None;
     }
     let columns = EntityRows::new(table.columns(), computed.columns.iter().copied())?;

@@ -18,8 +18,9 @@ const ROW: usize = 1;
 /// Tables may have this many columns, or this many for each that is read: pages are decoded whole.
 const COLUMNS_MAX: usize = 32;
 const COLUMNS_EACH_MAX: usize = 4;
-/// Longer lists of keys are planned, and read from several pages at once.
+/// Longer lists of keys, and more entities, are planned, and read from several pages at once.
 const KEYS_MAX: usize = 16;
+const POINTS_MAX: usize = 32;
 
 /// Recognises `SELECT columns FROM table WHERE "PartitionKey" = .. [AND "RowKey" ..]`: plain
 /// columns of one table, one PartitionKey or a few, and one RowKey, a few, a range of them or all.
@@ -68,7 +69,6 @@ pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]
         condition.add(part, schema, parameters)?;
     }
     let (rows, partitions) = (condition.rows()?, condition.partitions?);
-    let is_points = matches!(rows, Rows::Points(_));
     let is_one = partitions.len() == 1 && matches!(&rows, Rows::Points(rows) if rows.len() == 1);
     if let Some(sort) = order
         && !is_one
@@ -83,7 +83,7 @@ pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]
             outer.expr.iter().map(inner).collect::<Option<_>>()?
         }
     };
-    if !may_be_read(table, is_points, places.len()) {
+    if !may_be_read(table, partitions.len(), &rows, places.len()) {
         return None;
     }
     let columns = EntityRows::new(table.columns(), places)?;
@@ -91,7 +91,11 @@ pub(super) fn recognize(plan: &LogicalPlan, parameters: &[&'static PostgresType]
 }
 
 /// Whether so many columns of a table can be read by key, and are worth it.
-pub(super) fn may_be_read(table: &EntityTable, is_points: bool, columns: usize) -> bool {
+pub(super) fn may_be_read(table: &EntityTable, partitions: usize, rows: &Rows, columns: usize) -> bool {
+    let is_points = match rows {
+        Rows::Points(rows) if partitions * rows.len() > POINTS_MAX => return false,
+        rows => matches!(rows, Rows::Points(_)),
+    };
     let columns_max = COLUMNS_MAX.max(columns * COLUMNS_EACH_MAX);
     table.reads_cleverly()
         && !table.table().has_other()
