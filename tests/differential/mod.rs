@@ -66,7 +66,7 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
     let (seed, cases) = (from_environment(SEED, SEED_DEFAULT)?, from_environment(CASES, CASES_DEFAULT)?);
     let mut dice = Dice(seed);
     let mut theirs = Client::unix(&postgres.socket(), "postgres", "postgres")?;
-    theirs.run("SET statement_timeout = '10s'")?;
+    theirs.run("SET statement_timeout = '5s'")?;
     let mut exports = Vec::new();
     for (name, entities) in data::TABLES {
         let rows = data::rows(&mut dice, *entities);
