@@ -14,10 +14,10 @@ const SIGNIFICANT_DIGITS_MIN: i32 = 16;
 /// Decimal digits of one of PostgreSQL's digits (DEC_DIGITS).
 const DIGITS_OF_WEIGHT: i32 = 4;
 
-/// A number of `scale` digits behind the point, of which no more than `significant` are other than
-/// zero.
-pub(super) fn rounded(scale: u32, significant: i32, of: impl FnOnce(u32) -> Result<i128>) -> Result<i128> {
-    let kept = u32::try_from(significant.max(0)).unwrap_or(0).min(scale);
+/// A result of `scale` digits behind the point, rounded to `digits` of them with zeros behind;
+/// `of` computes it with as many as it is given.
+pub(super) fn rounded(scale: u32, digits: i32, of: impl FnOnce(u32) -> Result<i128>) -> Result<i128> {
+    let kept = digits.max(0).unsigned_abs().min(scale);
     within_digits(i256::from_i128(of(kept)?).wrapping_mul(pow10(scale - kept)))
 }
 
