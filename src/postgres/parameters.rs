@@ -14,7 +14,9 @@ use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, Tr
 use datafusion::common::{ScalarValue, plan_err};
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, LogicalPlanBuilder, Statement as StatementPlanner};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Statement as StatementPlanner,
+};
 use datafusion::physical_plan::collect;
 use datafusion::sql::parser::Statement as ParsedStatement;
 use datafusion::sql::sqlparser::ast::{
@@ -362,9 +364,12 @@ pub async fn value_of(
         [expr] => expr.clone(),
         _ => return Err(Error::new(SqlState::INTERNAL_ERROR, "an expression was planned as several")),
     };
+    // A numeric has the digits that it is given with.
+    let is_exact = ty.name == "numeric"
+        && expr.get_type(projection.input.schema()).is_ok_and(|given| given.is_decimal() || given.is_integer());
     let expr = match arrow_type(ty) {
-        Some(wanted) => datafusion::logical_expr::cast(expr, wanted),
-        None => expr,
+        Some(wanted) if !is_exact => datafusion::logical_expr::cast(expr, wanted),
+        _ => expr,
     };
     let plan = LogicalPlanBuilder::from(Arc::clone(&projection.input)).project([expr]);
     let plan = plan.and_then(LogicalPlanBuilder::build).map_err(from_datafusion)?;

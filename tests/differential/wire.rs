@@ -13,6 +13,9 @@ use crate::protocol::{Body, Failure, bind_with_formats, describe, execute, parse
 /// Answers that take longer are a hang.
 const ANSWER_SECONDS_MAX: u64 = 15;
 
+/// PostgreSQL is stopped sooner, but writes on for as long as a join has spilled before it ends one.
+const PEER_SECONDS_MAX: u64 = 120;
+
 /// Between the values of a row.
 pub(crate) const SEPARATOR: &str = " | ";
 
@@ -69,7 +72,7 @@ impl Client {
 
     pub(crate) fn unix(path: &Path, user: &str, database: &str) -> Outcome<Self> {
         let stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(Duration::from_secs(ANSWER_SECONDS_MAX)))?;
+        stream.set_read_timeout(Some(Duration::from_secs(PEER_SECONDS_MAX)))?;
         Self::started(Box::new(stream), user, database)
     }
 

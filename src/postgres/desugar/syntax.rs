@@ -19,8 +19,11 @@ use super::set_returning::{relation_of_function, rows_of, series_to_from};
 use super::shifts::with_default;
 use super::ties::with_ties;
 use super::windows::Windows;
-use crate::functions::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS, is_pattern_operator};
-use crate::syntax::{is_byte_order, plain_cast, plain_function, visit_mut};
+use crate::functions::{
+    IS_DISTINCT_FROM, IS_NOT_DISTINCT_FROM, JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS,
+    is_pattern_operator,
+};
+use crate::syntax::{is_byte_order, number_of, plain_cast, plain_function, visit_mut};
 
 /// Rewrites a statement in place. It is run once, after parsing and before identifiers are
 /// resolved: what it adds needs no resolving, and what it moves still does.
@@ -254,6 +257,7 @@ impl VisitorMut for Rewriter {
                     *op = BinaryOperator::PGRegexIMatch;
                 }
             }
+            Expr::IsDistinctFrom(..) | Expr::IsNotDistinctFrom(..) => compare_with_literal(expr),
             Expr::Collate { expr: inner, collation } if is_byte_order(collation) => {
                 *expr = std::mem::replace(inner.as_mut(), null());
             }
@@ -310,6 +314,29 @@ fn is_relation_name(expr: &Expr) -> bool {
 }
 
 /// Takes a function out of the tree, to be put back.
+/// `x IS DISTINCT FROM '..'` as an operator that [`crate::functions`] plan: DataFusion asks for its
+/// type before the literal has that of the other side.
+fn compare_with_literal(expr: &mut Expr) {
+    let (left, op, right) = match expr {
+        Expr::IsDistinctFrom(left, right) => (left, IS_DISTINCT_FROM, right),
+        Expr::IsNotDistinctFrom(left, right) => (left, IS_NOT_DISTINCT_FROM, right),
+        _ => return,
+    };
+    let is_typed = |expr: &Expr| !is_quoted(expr) && number_of(expr).is_none();
+    if is_quoted(left) && is_typed(right) || is_typed(left) && is_quoted(right) {
+        let (left, right) = [left, right].map(|side| Box::new(std::mem::replace(side.as_mut(), null()))).into();
+        *expr = Expr::BinaryOp { left, op: BinaryOperator::Custom(op.to_owned()), right };
+    }
+}
+
+fn is_quoted(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_quoted(inner),
+        Expr::Value(literal) => matches!(literal.value, Value::SingleQuotedString(_)),
+        _ => false,
+    }
+}
+
 fn taken(function: &mut Function) -> Function {
     std::mem::replace(function, plain_function(ObjectName(Vec::new())))
 }

@@ -101,7 +101,8 @@ pub(super) fn returns_float(arguments: &Arguments) -> Result<DataType> {
 fn returns_bucket(arguments: &Arguments) -> Result<DataType> {
     match arguments.types.len() {
         3 => arguments.undefined(),
-        2 if arguments.kind(1) != Kind::Array => arguments.undefined(),
+        // A literal in quotes becomes an array of the value's type.
+        2 if !matches!(arguments.kind(1), Kind::Array | Kind::Text) => arguments.undefined(),
         _ => Ok(DataType::Int32),
     }
 }

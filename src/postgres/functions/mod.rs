@@ -120,6 +120,7 @@ pub use keys::{group_key, key as comparison_key};
 pub(crate) use like_items::is_pattern_operator;
 pub(crate) use like_texts::of_value as like_value;
 pub(crate) use optimization_barrier::behind_barriers;
+pub(crate) use planner::{IS_DISTINCT_FROM, IS_NOT_DISTINCT_FROM};
 pub(crate) use range_offsets::{INTERVAL as INTERVAL_OFFSET, QUOTED as QUOTED_OFFSET};
 pub use register::{configure, register};
 pub(crate) use resolution::is_comparison;

@@ -59,6 +59,8 @@ impl AggregateUDFImpl for PercentileCont {
                 Ok(vec![DataType::Float64, DataType::new_list(DataType::Float64, true)])
             }
             [value, share] if is_number(value) && is_number(share) => Ok(vec![DataType::Float64, DataType::Float64]),
+            // Refused by name where its type is asked for: this error would become another.
+            [DataType::Interval(_), _] => Ok(types.to_vec()),
             // The value that is ordered comes first, and is no argument to PostgreSQL.
             _ => super::scalar::undefined(self.name(), types.iter().skip(1)),
         }
@@ -66,6 +68,9 @@ impl AggregateUDFImpl for PercentileCont {
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
+            [DataType::Interval(_), ..] => {
+                fail(SqlState::FEATURE_NOT_SUPPORTED, "percentile_cont over values of type interval is not supported")
+            }
             [_, DataType::List(_)] => Ok(DataType::new_list(DataType::Float64, true)),
             _ => Ok(DataType::Float64),
         }

@@ -16,6 +16,10 @@ use super::scalar::{Function, type_of};
 use super::system::is_vector;
 use super::{array_items, datetime_fields, overlaid, text};
 
+/// `IS DISTINCT FROM` where one side is a literal in quotes, as an operator.
+pub(crate) const IS_DISTINCT_FROM: &str = "IS DISTINCT FROM";
+pub(crate) const IS_NOT_DISTINCT_FROM: &str = "IS NOT DISTINCT FROM";
+
 /// The types of literals are not settled while a statement is planned, nor is the zone asked for:
 /// what is planned here is resolved again by [`super::PostgresTypes`]. It makes sure that operands
 /// go together, which DataFusion checks at once.
@@ -56,6 +60,8 @@ impl ExprPlanner for PostgresOperators {
             BinaryOperator::Divide => Operator::Divide,
             BinaryOperator::Modulo => Operator::Modulo,
             BinaryOperator::StringConcat => Operator::StringConcat,
+            BinaryOperator::Custom(ref words) if words == IS_DISTINCT_FROM => Operator::IsDistinctFrom,
+            BinaryOperator::Custom(ref words) if words == IS_NOT_DISTINCT_FROM => Operator::IsNotDistinctFrom,
             // The elements of arrays are contained in another way.
             BinaryOperator::AtArrow | BinaryOperator::ArrowAt => {
                 let (whole, part) = if op == BinaryOperator::AtArrow { (&left, &right) } else { (&right, &left) };
@@ -110,7 +116,8 @@ impl ExprPlanner for PostgresOperators {
             return Ok(PlannerResult::Planned(resolver.resolve(Expr::BinaryExpr(binary))?));
         }
         // DataFusion infers the types of parameters from the operator they stand beside.
-        if has_parameter(&left) || has_parameter(&right) {
+        let is_custom = matches!(op, BinaryOperator::Custom(_));
+        if !is_custom && (has_parameter(&left) || has_parameter(&right)) {
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
         }
         if operator == Operator::StringConcat && (array(&left) || array(&right)) {
@@ -127,7 +134,7 @@ impl ExprPlanner for PostgresOperators {
         }
         // Numbers are compared by their final types, which an average does not have yet.
         let number = |expr: &Expr| resolver.kind(expr).is_some_and(Kind::is_number);
-        if is_comparison(operator) && number(&left) && number(&right) {
+        if !is_custom && is_comparison(operator) && number(&left) && number(&right) {
             return Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }));
         }
         let binary = BinaryExpr::new(Box::new(typed(left)), operator, Box::new(typed(right)));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow_schema::extension::Uuid;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Between, BinaryExpr, Case, Cast, Expr, ExprSchemable, Operator};
@@ -534,8 +535,10 @@ impl Resolver<'_> {
         if from == wanted {
             return Ok(expr);
         }
-        let field = Arc::new(arrow::datatypes::Field::new("", wanted.clone(), true));
-        self.cast_to_field(expr, from, field)
+        let field = arrow::datatypes::Field::new("", wanted.clone(), true);
+        // As stored columns are: DataFusion wants alike what is above and below a UNION.
+        let is_uuid = Kind::of(wanted) == Kind::Uuid;
+        self.cast_to_field(expr, from, Arc::new(if is_uuid { field.with_extension_type(Uuid) } else { field }))
     }
 
     fn cast(&self, expr: Expr, field: &FieldRef) -> Result<Expr> {

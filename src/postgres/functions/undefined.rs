@@ -18,17 +18,35 @@ use super::kind::Kind;
 /// Those that the planner knows without their being in a list.
 const BUILT_IN: [&str; 2] = ["unnest", "array"];
 
+/// DataFusion's functions over its own types and files, of which statements have no values.
+const INTERNAL: [&str; 14] = [
+    "arrow_cast",
+    "arrow_field",
+    "arrow_metadata",
+    "arrow_try_cast",
+    "cast_to_type",
+    "file_row_index",
+    "get_field",
+    "input_file_name",
+    "make_map",
+    "struct",
+    "try_cast_to_type",
+    "union_extract",
+    "union_tag",
+    "with_metadata",
+];
+
 /// The state with stand-ins for those of the called functions that it does not have.
 pub fn with_undefined<'s, 'n>(
     state: &'s SessionState,
     called: impl Iterator<Item = &'n str>,
 ) -> Result<Cow<'s, SessionState>> {
     let is_known = |name: &str| {
-        BUILT_IN.contains(&name)
-            || state.scalar_functions().contains_key(name)
+        let is_registered = state.scalar_functions().contains_key(name)
             || state.aggregate_functions().contains_key(name)
             || state.window_functions().contains_key(name)
-            || state.table_functions().contains_key(name)
+            || state.table_functions().contains_key(name);
+        BUILT_IN.contains(&name) || is_registered && !INTERNAL.contains(&name)
     };
     let mut with = Cow::Borrowed(state);
     for name in called.filter(|name| !is_known(name)) {

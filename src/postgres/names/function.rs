@@ -102,6 +102,9 @@ const ARGUMENTS_MAX: usize = 100;
 /// What looks like a call of a function, and is an expression of any number.
 const NO_FUNCTIONS: [&str; 5] = ["coalesce", "greatest", "grouping", "least", "row"];
 
+/// Functions of windows that are aggregates behind WITHIN GROUP.
+const HYPOTHETICAL_SET: [&str; 4] = ["cume_dist", "dense_rank", "percent_rank", "rank"];
+
 /// Window functions that are aggregates as well to DataFusion.
 const OF_WINDOWS: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
@@ -186,6 +189,10 @@ impl Resolver<'_> {
                 Called::Other => self.relations.is_scalar(&name),
             };
         check_call(&name, function, has_no_window, span)?;
+        if HYPOTHETICAL_SET.contains(&name.as_str()) && !function.within_group.is_empty() {
+            let message = format!("the hypothetical-set aggregate {name} is not supported");
+            return Err(NameError::unsupported(message).at_span(span));
+        }
         if OF_WINDOWS.contains(&name.as_str()) && function.over.is_none() {
             let message = format!("window function {name} requires an OVER clause");
             return Err(NameError::new(SqlState::WRONG_OBJECT_TYPE, message).at_span(span));

@@ -188,11 +188,14 @@ impl Resolver<'_> {
             GroupByExpr::Expressions(..) => return Err(NameError::unsupported("GROUP BY ... WITH is not supported")),
             GroupByExpr::All(_) => return Err(NameError::unsupported("GROUP BY ALL is not supported")),
         };
+        // `GROUP BY ((a, b))` is `GROUP BY a, b`.
         let mut flat = Vec::with_capacity(terms.len());
-        for term in std::mem::take(terms) {
+        let mut open: Vec<Expr> = std::mem::take(terms).into_iter().rev().collect();
+        while let Some(term) = open.pop() {
             match term {
                 Expr::Tuple(parts) if parts.is_empty() => flat.push(Expr::GroupingSets(vec![Vec::new()])),
-                Expr::Tuple(parts) => flat.extend(parts),
+                Expr::Tuple(parts) => open.extend(parts.into_iter().rev()),
+                Expr::Nested(inner) if matches!(unwrapped(&inner), Expr::Tuple(_)) => open.push(*inner),
                 term => flat.push(term),
             }
         }

@@ -1,8 +1,8 @@
 //! Queries: set operations, VALUES, and what stands around them.
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, LimitClause, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Spanned, Table, Values,
-    WildcardAdditionalOptions,
+    Expr, Fetch, LimitClause, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Spanned, Table,
+    Values, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Span;
@@ -196,16 +196,32 @@ fn unwrap_parentheses(query: &mut Query) -> Result<()> {
         if inner.order_by.is_some() && query.order_by.is_some() {
             return twice("ORDER BY");
         }
-        let outer_limit = query.limit_clause.is_some() || query.fetch.is_some();
-        if outer_limit && (inner.limit_clause.is_some() || inner.fetch.is_some()) {
+        // LIMIT and OFFSET are two clauses of one query: `(SELECT ... LIMIT 2) OFFSET 1`.
+        let (outer, within) = (
+            RowLimits::of(query.limit_clause.as_ref(), query.fetch.as_ref()),
+            RowLimits::of(inner.limit_clause.as_ref(), inner.fetch.as_ref()),
+        );
+        if outer.limits && within.limits {
             return twice("LIMIT");
+        }
+        if outer.skips && within.skips {
+            return twice("OFFSET");
         }
         if inner.with.is_some() && query.with.is_some() {
             return twice("WITH");
         }
         query.with = query.with.take().or_else(|| inner.with.take());
         query.order_by = query.order_by.take().or_else(|| inner.order_by.take());
-        query.limit_clause = query.limit_clause.take().or_else(|| inner.limit_clause.take());
+        query.limit_clause = match (query.limit_clause.take(), inner.limit_clause.take()) {
+            (
+                Some(LimitClause::LimitOffset { limit, offset, limit_by }),
+                Some(LimitClause::LimitOffset { limit: inner_limit, offset: inner_offset, .. }),
+            ) => {
+                let (limit, offset) = (limit.or(inner_limit), offset.or(inner_offset));
+                Some(LimitClause::LimitOffset { limit, offset, limit_by })
+            }
+            (outer, inner) => outer.or(inner),
+        };
         query.fetch = query.fetch.take().or_else(|| inner.fetch.take());
         query.locks.append(&mut inner.locks);
         let body = std::mem::replace(
@@ -215,6 +231,23 @@ fn unwrap_parentheses(query: &mut Query) -> Result<()> {
         *query.body = body;
     }
     Ok(())
+}
+
+/// Which of the clauses that cut its rows a query has.
+struct RowLimits {
+    limits: bool,
+    skips: bool,
+}
+
+impl RowLimits {
+    fn of(clause: Option<&LimitClause>, fetch: Option<&Fetch>) -> Self {
+        let (limits, skips) = match clause {
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => (limit.is_some(), offset.is_some()),
+            Some(LimitClause::OffsetCommaLimit { .. }) => (true, true),
+            None => (false, false),
+        };
+        Self { limits: limits || fetch.is_some(), skips }
+    }
 }
 
 /// `TABLE t` as the SELECT that it abbreviates.

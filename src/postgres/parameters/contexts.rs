@@ -233,7 +233,7 @@ fn argument_type(function: &str, place: usize, count: usize) -> Option<&'static 
     Some(match (function, place, count) {
         ("left" | "right" | "repeat" | "lpad" | "rpad" | "trim_array", 1, _) => "int4",
         ("split_part", 2, _) | ("overlay" | "substr" | "substring", 2, 3) | ("overlay", 3, _) => "int4",
-        ("round" | "trunc", 0, 2) => "numeric",
+        ("round" | "trunc", 0, 2) | ("scale" | "min_scale" | "trim_scale", 0, 1) | ("div", _, 2) => "numeric",
         ("round" | "trunc", 1, 2) => "int4",
         ("get_byte" | "set_byte" | "get_bit" | "set_bit", 1 | 2, _) => "int4",
         ("lag" | "lead" | "nth_value", 1, _) | ("width_bucket", 3, _) => "int4",

@@ -22,6 +22,11 @@ enum Unit {
     Millennium,
 }
 
+/// Those that seconds with a fraction name.
+const SECONDS: [Unit; 3] = [Unit::Second, Unit::Millisecond, Unit::Microsecond];
+/// Those that a clock names.
+const CLOCK: [Unit; 5] = [Unit::Hour, Unit::Minute, Unit::Second, Unit::Millisecond, Unit::Microsecond];
+
 /// The fields that a type of intervals may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntervalFields {
@@ -195,7 +200,14 @@ impl Sum<'_> {
         let mut unit = self.fields.map_or(Unit::Second, IntervalFields::smallest);
         let mut unit_is_open = false;
         let mut ago = false;
-        let mut seen = Vec::new();
+        // A unit is named once, and a clock or a fraction of seconds names the smaller ones too.
+        let mut seen: Vec<Unit> = Vec::new();
+        let mut name = |units: &[Unit]| {
+            let is_new = !units.iter().any(|unit| seen.contains(unit));
+            seen.extend_from_slice(units);
+            is_new
+        };
+        let mut is_empty = true;
         let last = fields.len().saturating_sub(1);
         for (at, field) in fields.iter().enumerate().rev() {
             match field {
@@ -210,8 +222,7 @@ impl Sum<'_> {
                 }
                 Field::Clock(text) => {
                     self.add_clock(text, negate_all)?;
-                    seen.extend([Unit::Hour, Unit::Minute, Unit::Second].map(|unit| (unit, unit_is_open)));
-                    if unit_is_open || seen.iter().filter(|(unit, _)| *unit == Unit::Second).count() > 1 {
+                    if unit_is_open || !name(&CLOCK) {
                         return Err(self.invalid());
                     }
                     unit = Unit::Day;
@@ -221,14 +232,21 @@ impl Sum<'_> {
                     if unit_is_open && unit != Unit::Month && unit != Unit::Year {
                         return Err(self.invalid());
                     }
-                    seen.extend([(Unit::Year, false), (Unit::Month, false)]);
+                    if !name(&[Unit::Month]) {
+                        return Err(self.invalid());
+                    }
                     unit = Unit::Month;
                 }
                 Field::Number(text) => {
-                    if seen.iter().any(|(other, _)| *other == unit) {
+                    let has_fraction =
+                        text.split_once('.').is_some_and(|(_, digits)| digits.bytes().any(|digit| digit != b'0'));
+                    let is_new = match unit {
+                        Unit::Second if has_fraction => name(&SECONDS),
+                        unit => name(&[unit]),
+                    };
+                    if !is_new {
                         return Err(self.invalid());
                     }
-                    seen.push((unit, false));
                     let negative = text.starts_with('-') || negate_all;
                     self.add_number(text.trim_start_matches(['+', '-']), negative, unit)?;
                     // `5 6 hours` are five days and six hours.
@@ -237,9 +255,10 @@ impl Sum<'_> {
                     }
                 }
             }
+            is_empty &= matches!(field, Field::Word(_));
             unit_is_open = false;
         }
-        if unit_is_open || seen.is_empty() {
+        if unit_is_open || is_empty {
             return Err(self.invalid());
         }
         if ago {
