@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode, Version};
 use axum::response::Response;
 use bytes::Bytes;
 use rowkey_authorization::{AccountKeys, Authority, is_service_version, stored_policies};
@@ -55,8 +55,7 @@ pub(super) async fn handle(context: Arc<ServerContext>, client: SocketAddr, requ
         let answered = exchange.with_ids(answered, &headers, &parts);
         return response(if is_head { answered.without_body() } else { answered });
     }
-    let answered = exchange.answer(&parts, headers.clone(), body).await;
-    let answered = exchange.with_ids(answered, &headers, &parts);
+    let answered = exchange.answer(&parts, &headers, body).await;
     // Without the query, which may hold a signature.
     tracing::info!(
         target: REQUEST_LOG,
@@ -93,7 +92,7 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    async fn answer(&self, parts: &Parts, headers: Headers, body: Body) -> Reply {
+    async fn answer(&self, parts: &Parts, headers: &Headers, body: Body) -> Reply {
         let path = parts.uri.path();
         let read = expect_plain(self.host)
             .and_then(|()| expect_own(self.host, self.context.bound))
@@ -101,27 +100,29 @@ impl Exchange<'_> {
             .and_then(|address| Ok((address, QueryOptions::parse(parts.uri.query().unwrap_or_default())?)))
             .and_then(|(address, options)| {
                 let duration_max = duration_max(&options)?;
-                Ok((address, options, tunnelled(parts.method.as_str(), &headers)?, duration_max))
+                Ok((address, options, tunnelled(parts.method.as_str(), headers)?, duration_max))
             });
         let (address, options, method, duration_max) = match read {
             Ok(read) => read,
             Err(failure) => {
                 body::discard(body).await;
-                return self.failed(&failure, PLAIN);
+                return self.with_ids(self.failed(&failure, PLAIN), headers, parts);
             }
         };
-        let origin = headers.get("origin").map(str::to_owned);
         let resource = address.resource.clone();
-        let mut request = OperationRequest { method, resource, options, headers, body: Bytes::new() };
+        let mut request =
+            OperationRequest { method, resource, options, headers: headers.clone(), body: Bytes::new() };
         let form = error_form(&request);
         let account = self.account(&address);
         let run = self.run(parts, &address, account.as_ref(), &mut request, body);
         let limited = tokio::time::timeout(duration_max, run).await;
         let outcome = limited.unwrap_or_else(|_| Err(Failure::timed_out(500)));
         let reply = outcome.unwrap_or_else(|failure| self.failed(&failure, form));
+        let reply = self.with_ids(reply, headers, parts);
         match account {
             Some((owner, _)) if parts.method.as_str() != "OPTIONS" => {
-                cors_headers(&self.context.cors_rules.of(&owner), parts.method.as_str(), origin.as_deref(), reply)
+                let (rules, origin) = (self.context.cors_rules.of(&owner), headers.get("origin"));
+                cors_headers(&rules, parts.method.as_str(), origin, reply)
             }
             _ => reply,
         }
@@ -155,6 +156,7 @@ impl Exchange<'_> {
                 return Err(failure);
             }
         };
+        expect_length(parts)?;
         request.body = body::read(body).await?;
         body::verify(&request.body, request.headers.get("content-md5"))?;
         let call = Call {
@@ -226,6 +228,17 @@ impl Exchange<'_> {
         }
         reply.with("Server", "Windows-Azure-Table/1.0 Rowkey")
     }
+}
+
+/// Refuses a request without a body where one belongs, and without the header that says so.
+fn expect_length(parts: &Parts) -> Result<(), Failure> {
+    let has_body = matches!(parts.method.as_str(), "POST" | "PUT" | "PATCH" | "MERGE");
+    let is_told = ["content-length", "transfer-encoding"].iter().any(|name| parts.headers.contains_key(*name));
+    if has_body && !is_told && parts.version <= Version::HTTP_11 {
+        let text = "The Content-Length header was not specified.";
+        return Err(Failure::new(411, "MissingContentLengthHeader", text));
+    }
+    Ok(())
 }
 
 /// What a request may take: `timeout` in seconds, of which the service takes no more than 30. That

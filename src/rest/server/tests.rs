@@ -379,8 +379,23 @@ async fn cors_rules_that_are_changed_count_at_once() {
             let (_, answer) = server.ask("GET", "/Tables", &[("Origin", origin)], "").await;
             let allowed = answer.contains(&format!("access-control-allow-origin: {set}\r\n"));
             assert_eq!(allowed, origin == set, "{answer}");
+            // Of all headers, those that every answer has among them.
+            let exposed = answer.lines().find_map(|line| line.strip_prefix("access-control-expose-headers: "));
+            assert_eq!(exposed.is_some_and(|names| names.contains("x-ms-request-id")), allowed, "{answer}");
         }
     }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_has_its_length_told() {
+    let server = Running::start().await;
+    let told = server.request("POST", "/Tables", &[], "");
+    assert!(told.contains("Content-Length: 0\r\n"), "{told}");
+    assert!(server.raw(told.as_bytes()).await.starts_with("HTTP/1.1 400"));
+    let untold = told.replace("Content-Length: 0\r\n", "");
+    let answer = server.raw(untold.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 411") && answer.contains("MissingContentLengthHeader"), "{answer}");
     server.stop().await;
 }
 
