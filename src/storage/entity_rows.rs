@@ -14,7 +14,7 @@ use super::error::Result;
 use super::read::{BATCH_ROWS, EntityFilter, Reading, run_batches};
 use super::run::{EntityColumns, OpenRun, PARTITION_KEY, ROW_KEY, RunFiles, TIMESTAMP};
 use super::snapshot::TableSnapshot;
-use rowkey_model::columns::{EntityView, PropertyLookup, keys_bytes_max, property_bytes_max};
+use rowkey_model::columns::{EntityView, PropertyLookup};
 use rowkey_model::rows::{PropertyId, RowRef};
 use rowkey_model::{DateTime, Entity, KeyRange, KeyRef, ValueRef};
 
@@ -116,15 +116,21 @@ struct Names {
     names: Vec<Arc<str>>,
     /// The place of each in their order, once it is asked for.
     ranks: OnceCell<Vec<u32>>,
+    are_in_order: OnceCell<bool>,
 }
 
 impl Names {
     fn of(names: Vec<Arc<str>>) -> Self {
-        Self { names, ranks: OnceCell::new() }
+        Self { names, ranks: OnceCell::new(), are_in_order: OnceCell::new() }
     }
 
     fn name(&self, id: PropertyId) -> &str {
         self.names.get(id.index()).map(|name| &**name).unwrap_or_default()
+    }
+
+    /// Whether all numbers are in the order of their names, as those of each row are.
+    fn are_in_order(&self) -> bool {
+        *self.are_in_order.get_or_init(|| self.names.is_sorted())
     }
 
     fn rank(&self, id: PropertyId) -> u32 {
@@ -167,18 +173,13 @@ impl EntityView for RecentRow<'_> {
 
     fn each_property(&self, take: &mut dyn FnMut(&str, ValueRef<'_>)) {
         // Numbers follow the names in most tables, whose clients write them in their order.
-        if self.row.properties().is_sorted_by_key(|(id, _)| self.names.rank(id)) {
+        if self.names.are_in_order() || self.row.properties().is_sorted_by_key(|(id, _)| self.names.rank(id)) {
             self.row.properties().for_each(|(id, value)| take(self.names.name(id), value));
             return;
         }
         let mut properties: Vec<_> = self.row.properties().collect();
         properties.sort_unstable_by_key(|(id, _)| self.names.rank(*id));
         properties.into_iter().for_each(|(id, value)| take(self.names.name(id), value));
-    }
-
-    fn size_bytes_max(&self) -> usize {
-        let property_bytes = |(id, value): (PropertyId, ValueRef<'_>)| property_bytes_max(self.names.name(id), value);
-        keys_bytes_max(self.key()) + self.row.properties().map(property_bytes).sum::<usize>()
     }
 
     fn to_entity(&self) -> Entity {

@@ -16,23 +16,6 @@ pub trait EntityView: PropertyLookup {
 
     /// An entity of its own.
     fn to_entity(&self) -> Entity;
-
-    /// As [`Entity::size_bytes_max`].
-    fn size_bytes_max(&self) -> usize {
-        let mut bytes = keys_bytes_max(self.key());
-        self.each_property(&mut |name, value| bytes += property_bytes_max(name, value));
-        bytes
-    }
-}
-
-/// What an entity of this key takes at most, beside its properties ([`Entity::size_bytes_max`]).
-pub fn keys_bytes_max(key: KeyRef<'_>) -> usize {
-    4 + 2 * (key.partition.len() + key.row.len())
-}
-
-/// What a property takes at most of an entity ([`Entity::size_bytes_max`]).
-pub fn property_bytes_max(name: &str, value: ValueRef<'_>) -> usize {
-    8 + 2 * name.len() + value.service_bytes(str::len)
 }
 
 impl EntityView for Entity {

@@ -28,7 +28,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Schema, TimeUnit};
 use arrow::error::ArrowError;
 use arrow_schema::extension::Uuid;
 
-pub use entity_view::{EntityView, keys_bytes_max, property_bytes_max};
+pub use entity_view::EntityView;
 pub use keys::{KEY_COLUMNS, KeyBuilder, KeyReader, PARTITION_KEY, ROW_KEY, TIMESTAMP, key_fields};
 pub use property_builder::{Capacity, PropertyBuilder, property_array};
 pub use property_lookup::PropertyLookup;

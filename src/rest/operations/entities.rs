@@ -61,6 +61,7 @@ pub(crate) async fn query_entities(call: &Call, request: &OperationRequest, tabl
     let mut body = feed_start(level, &address, select.as_ref());
     let (mut shown, start) = (0, body.len());
     let mut show = |entity: &dyn EntityView| {
+        let before = body.len();
         if shown > 0 {
             body.push(b',');
         }
@@ -71,6 +72,7 @@ pub(crate) async fn query_entities(call: &Call, request: &OperationRequest, tabl
             let rest = (body.len() - start) / shown * (query.top.max(shown) - shown);
             body.reserve(rest.min(BODY_BYTES_RESERVED_MAX));
         }
+        body.len() - before
     };
     let continuation = call.service.show_page(id, &query, &mut show).await.map_err(|error| failure(&error))?;
     body.extend_from_slice(b"]}");

@@ -110,8 +110,7 @@ impl Exchange<'_> {
             }
         };
         let resource = address.resource.clone();
-        let mut request =
-            OperationRequest { method, resource, options, headers: headers.clone(), body: Bytes::new() };
+        let mut request = OperationRequest { method, resource, options, headers: headers.clone(), body: Bytes::new() };
         let form = error_form(&request);
         let account = self.account(&address);
         let run = self.run(parts, &address, account.as_ref(), &mut request, body);

@@ -15,8 +15,8 @@ use rowkey_storage::EntityFilter;
 
 /// Entities of a page at most.
 pub const PAGE_ENTITIES_MAX: usize = 1000;
-/// What a page holds at most in bytes of its entities, by the service's formula, but for the last
-/// one: a thousand large ones would be a gigabyte.
+/// What the entities of a page take at most, but for the last one: a thousand large ones would be a
+/// gigabyte.
 const PAGE_BYTES_MAX: usize = 16 << 20;
 /// How long a page is looked for; what was found by then is the page.
 const PAGE_DURATION_MAX: Duration = Duration::from_secs(5);
@@ -97,13 +97,19 @@ impl EntityService {
     /// `INVALID_PARAMETER_VALUE` for too large a page, `UNDEFINED_TABLE` if the table is gone.
     pub async fn page(&self, table: u64, query: &EntityQuery) -> Result<EntityPage> {
         let mut entities = Vec::new();
-        let mut take = |entity: &dyn EntityView| entities.push(query.selected(entity.to_entity()));
+        let mut take = |entity: &dyn EntityView| {
+            let entity = query.selected(entity.to_entity());
+            let bytes = entity.size_bytes_max();
+            entities.push(entity);
+            bytes
+        };
         let continuation = self.show_page(table, query, &mut take).await?;
         Ok(EntityPage { entities, continuation })
     }
 
     /// Shows the entities of such a page one after the other, with all of their properties,
-    /// whatever the query selects; gives where the next page begins.
+    /// whatever the query selects; gives where the next page begins. `show` tells how many bytes it
+    /// keeps of an entity, which bound the page.
     ///
     /// # Errors
     /// Those of [`Self::page`].
@@ -111,7 +117,7 @@ impl EntityService {
         &self,
         table: u64,
         query: &EntityQuery,
-        show: &mut (dyn FnMut(&dyn EntityView) + Send),
+        show: &mut (dyn FnMut(&dyn EntityView) -> usize + Send),
     ) -> Result<Option<Key>> {
         if query.top > PAGE_ENTITIES_MAX {
             let message = format!("a page has at most {PAGE_ENTITIES_MAX} entities, and {} were asked for", query.top);
@@ -138,8 +144,7 @@ impl EntityService {
                     return Ok(Some(key.to_key()));
                 }
                 if query.takes(&*entity) {
-                    page.add(&*entity);
-                    show(&*entity);
+                    page.add(show(&*entity));
                 }
                 continue;
             }
@@ -152,8 +157,7 @@ impl EntityService {
                     }
                     looked_at = true;
                     if query.takes(entity) {
-                        page.add(entity);
-                        show(entity);
+                        page.add(show(entity));
                     }
                     ControlFlow::Continue(())
                 })?;
@@ -177,8 +181,8 @@ impl PageBounds {
         self.entities_left == 0 || self.bytes >= PAGE_BYTES_MAX
     }
 
-    fn add(&mut self, entity: &dyn EntityView) {
+    fn add(&mut self, entity_bytes: usize) {
         self.entities_left -= 1;
-        self.bytes += entity.size_bytes_max();
+        self.bytes += entity_bytes;
     }
 }
