@@ -15,13 +15,16 @@ use arrow::record_batch::RecordBatch;
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::DynamicFilterTracking;
+use datafusion::physical_expr_common::physical_expr::snapshot_generation;
 use datafusion::physical_plan::ColumnarValue;
 use datafusion::physical_plan::filter_pushdown::ChildPushdownResult;
 
 /// Rows after which it is decided.
 const PROBED_ROWS: u64 = 32 << 10;
-/// Rows that are all kept after that, until it is tried again: a bound may have become narrower.
+/// Rows that are all kept after that, until it is tried again: those of other files may differ.
 const UNASKED_ROWS: u64 = 16 * PROBED_ROWS;
+/// The same once it has changed: a bound may have become narrower.
+const UNASKED_ROWS_CHANGED: u64 = PROBED_ROWS;
 
 /// Makes the filters optional that are found out at run time: only operators that check their rows
 /// themselves push such down.
@@ -48,6 +51,8 @@ struct Seen {
     kept: AtomicU64,
     /// So many more are kept unasked.
     unasked: AtomicU64,
+    /// Of the filter when it was looked at last.
+    generation: AtomicU64,
 }
 
 impl OptionalFilter {
@@ -59,8 +64,11 @@ impl OptionalFilter {
 impl Seen {
     /// Whether a batch is kept as it is. Partitions that count at once may keep one more, or one
     /// less.
-    fn keeps_all(&self, rows: u64) -> bool {
-        let unasked = self.unasked.load(Ordering::Relaxed);
+    fn keeps_all(&self, rows: u64, generation: u64) -> bool {
+        let mut unasked = self.unasked.load(Ordering::Relaxed);
+        if self.generation.swap(generation, Ordering::Relaxed) != generation {
+            unasked = unasked.min(UNASKED_ROWS_CHANGED);
+        }
         if unasked > 0 {
             self.unasked.store(unasked.saturating_sub(rows), Ordering::Relaxed);
         }
@@ -107,7 +115,7 @@ impl PhysicalExpr for OptionalFilter {
 
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         let rows = batch.num_rows() as u64;
-        if self.seen.keeps_all(rows) {
+        if self.seen.keeps_all(rows, snapshot_generation(&self.filter)) {
             return Ok(ColumnarValue::Scalar(ScalarValue::Boolean(Some(true))));
         }
         let kept = self.filter.evaluate(batch)?;
@@ -116,7 +124,8 @@ impl PhysicalExpr for OptionalFilter {
                 Some(kept) => kept.true_count() as u64,
                 None => return internal_err!("a filter gives {}", kept.data_type()),
             },
-            ColumnarValue::Scalar(ScalarValue::Boolean(Some(true))) => rows,
+            // Nothing is found out yet.
+            ColumnarValue::Scalar(ScalarValue::Boolean(Some(true))) => return Ok(kept),
             ColumnarValue::Scalar(_) => 0,
         };
         self.seen.count(rows, count);
@@ -148,7 +157,7 @@ impl PhysicalExpr for OptionalFilter {
 mod tests {
     use arrow::array::{ArrayRef, Int32Array};
     use datafusion::logical_expr::Operator;
-    use datafusion::physical_expr::expressions::{BinaryExpr, Column, lit};
+    use datafusion::physical_expr::expressions::{BinaryExpr, Column, DynamicFilterPhysicalExpr, lit};
 
     use super::*;
 
@@ -174,6 +183,29 @@ mod tests {
             assert_eq!(kept(&filter, &values), 8192);
         }
         assert_eq!(kept(&filter, &values), 6000);
+    }
+
+    #[test]
+    fn a_bound_that_became_narrower_is_asked_soon() {
+        let values: Vec<i32> = (0..8192).collect();
+        let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new("n", 0));
+        let bound = Arc::new(DynamicFilterPhysicalExpr::new(vec![Arc::clone(&column)], lit(true)));
+        let below = |bound: i32| Arc::new(BinaryExpr::new(Arc::clone(&column), Operator::Lt, lit(bound)));
+        let filter = OptionalFilter::new(Arc::clone(&bound) as _);
+        // What is true of all rows says nothing of what it will be.
+        for _ in 0..64 {
+            assert_eq!(kept(&filter, &values), 8192);
+        }
+        bound.update(below(6000)).expect("a bound");
+        for _ in 0..PROBED_ROWS / 8192 {
+            assert_eq!(kept(&filter, &values), 6000);
+        }
+        assert_eq!(kept(&filter, &values), 8192);
+        bound.update(below(10)).expect("a bound");
+        for _ in 0..UNASKED_ROWS_CHANGED / 8192 {
+            assert_eq!(kept(&filter, &values), 8192);
+        }
+        assert_eq!(kept(&filter, &values), 10);
     }
 
     #[test]
