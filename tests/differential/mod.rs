@@ -15,6 +15,7 @@ mod expression;
 mod forms;
 mod frames;
 mod json;
+mod limits;
 mod modes;
 mod names;
 mod page;
@@ -196,6 +197,7 @@ async fn rowkey_and_postgres_answer_alike() -> Outcome<()> {
         let (ordered, question) = composition::question(&mut dice);
         compared.question(&question, ordered)?;
         compared.question(&names::question(&mut dice), true)?;
+        compared.question(&limits::question(&mut dice), true)?;
     }
     let gone = compared.gone(seed)?;
     let Compared { asked, unanswered, rows, errors, kinds, found, .. } = &compared;

@@ -102,7 +102,7 @@ fn returns_bucket(arguments: &Arguments) -> Result<DataType> {
     match arguments.types.len() {
         3 => arguments.undefined(),
         // A literal in quotes becomes an array of the value's type.
-        2 if !matches!(arguments.kind(1), Kind::Array | Kind::Text) => arguments.undefined(),
+        2 if !matches!(arguments.kind(1), Kind::Array | Kind::Text | Kind::Null) => arguments.undefined(),
         _ => Ok(DataType::Int32),
     }
 }

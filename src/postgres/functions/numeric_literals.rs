@@ -43,10 +43,18 @@ impl Resolver<'_> {
         if let [value, thresholds] = args.as_mut_slice() {
             let types = [&*value, &*thresholds].map(|argument| type_of(argument, self.schema));
             match (unknown_text(value), unknown_text(thresholds), types) {
+                (Some(_), Some(_), _) => {
+                    let texts = DataType::new_list(DataType::Utf8, true);
+                    *thresholds = self.to(thresholds.clone(), &DataType::Utf8, &texts)?;
+                }
+                (_, None, [Ok(ty), Ok(DataType::Null)]) => {
+                    *thresholds = self.to(thresholds.clone(), &DataType::Null, &DataType::new_list(ty, true))?;
+                }
                 (Some(_), None, [_, Ok(DataType::List(item))]) => {
                     *value = self.to(value.clone(), &DataType::Utf8, item.data_type())?;
                 }
                 (None, Some(_), [Ok(ty), _]) => {
+                    let ty = if ty.is_null() { DataType::Utf8 } else { ty };
                     *thresholds = self.to(thresholds.clone(), &DataType::Utf8, &DataType::new_list(ty, true))?;
                 }
                 (_, None, [Ok(ty), Ok(other)]) if !matches!(other, DataType::List(_)) => {

@@ -2,6 +2,9 @@
 //! DataFusion takes the first for both: `a.x = b.x` above an outer join becomes `x = x` and is
 //! dropped, and the keys that a join has found are looked for in a column that is not its own. What
 //! such filters would reach does not take any while DataFusion pushes them.
+//!
+//! Nor does an operator that ends after so many rows: a scan in key order, a condition or a join that
+//! has taken a limit would count the rows that a filter leaves, not those that the limit is of.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,7 +27,7 @@ use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use crate::pass_through::{PassThrough, PassThroughExec};
 use crate::rules::Rules;
 
-/// Guards the rules: ambiguous filters stay where they are.
+/// Guards the rules: ambiguous filters stay where they are, and those above a limit.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     for name in ["FilterPushdown", "FilterPushdown(Post)"] {
         rules.physical.wrap(name, |rule| Arc::new(UnambiguousFilters(rule)))?;
@@ -40,11 +43,16 @@ impl PhysicalOptimizerRule for UnambiguousFilters {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let guarded = plan.transform_up(|plan| {
             let names = names_of_filter(&plan);
-            if names.is_empty() || !plan.children().into_iter().any(|input| is_ambiguous(input, &names)) {
+            let are_ambiguous =
+                !names.is_empty() && plan.children().into_iter().any(|input| is_ambiguous(input, &names));
+            let takes_none = |input: &Arc<dyn ExecutionPlan>| are_ambiguous || input.fetch().is_some();
+            if !plan.children().into_iter().any(takes_none) {
                 return Ok(Transformed::no(plan));
             }
-            let inputs =
-                plan.children().into_iter().map(|input| PassThroughExec::over(Arc::clone(input), WithoutFilters));
+            let inputs = plan.children().into_iter().map(|input| match takes_none(input) {
+                true => PassThroughExec::over(Arc::clone(input), WithoutFilters),
+                false => Arc::clone(input),
+            });
             let inputs = inputs.collect();
             replace_children_if_necessary(plan, inputs).map(Transformed::yes)
         })?;

@@ -15,9 +15,10 @@ use crate::workarounds::has_repeated_key;
 /// Whether a conjunct of WHERE may stay. As a whole conjunct, not as a part of one: there unknown
 /// is as good as false.
 pub(super) fn condition(expr: &Expr) -> Result<bool> {
+    let fits = |plan| Ok(can_pull_up(plan, Above::Rows)? && !has_lateral_items(plan)?);
     match expr {
-        Expr::Exists(Exists { subquery, .. }) => can_pull_up(&subquery.subquery, Above::Rows),
-        Expr::InSubquery(InSubquery { subquery, negated: false, .. }) => can_pull_up(&subquery.subquery, Above::Rows),
+        Expr::Exists(Exists { subquery, .. }) => fits(&subquery.subquery),
+        Expr::InSubquery(InSubquery { subquery, negated: false, .. }) => fits(&subquery.subquery),
         // The null-aware anti join has one key, which is a column's: for a constant it forgets
         // NULL.
         Expr::InSubquery(InSubquery { expr, subquery, negated: true }) => {
@@ -27,9 +28,15 @@ pub(super) fn condition(expr: &Expr) -> Result<bool> {
     }
 }
 
+/// Whether there are LATERAL items in FROM, whose outer columns the rules take for those of the
+/// subquery around them.
+fn has_lateral_items(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| Ok(matches!(node, LogicalPlan::Subquery(_))))
+}
+
 /// Whether a scalar subquery may stay.
 pub(super) fn scalar(plan: &LogicalPlan) -> Result<bool> {
-    Ok(is_aggregated(plan) && can_pull_up(plan, Above::Values)?)
+    Ok(is_aggregated(plan) && can_pull_up(plan, Above::Values)? && !has_lateral_items(plan)?)
 }
 
 /// Whether a LATERAL item of FROM may stay. The rule takes a LATERAL item within it for the one
