@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{DataType, Field, FieldRef, IntervalMonthDayNano, IntervalMonthDayNanoType};
+use arrow::datatypes::{
+    DataType, Field, FieldRef, Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+};
 use datafusion::common::{Result, ScalarValue, not_impl_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
@@ -14,11 +16,12 @@ use datafusion::logical_expr::{
     StatisticsArgs,
 };
 
+use super::groups::ExtremeFloats;
 use super::keys::length;
 use super::of_inner::of_inner;
 use super::type_names::is_character;
 
-/// One of DataFusion's two, with an accumulator for each group of doubles.
+/// One of DataFusion's two, with accumulators of our own for floats of groups and for intervals.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct MinMax {
     inner: Arc<AggregateUDF>,
@@ -37,7 +40,6 @@ impl AggregateUDFImpl for MinMax {
         return_type(types: &[DataType]) -> Result<DataType>,
         coerce_types(types: &[DataType]) -> Result<Vec<DataType>>,
         state_fields(args: StateFieldsArgs) -> Result<Vec<FieldRef>>,
-        create_groups_accumulator(args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>>,
         is_descending() -> Option<bool>,
         order_sensitivity() -> AggregateOrderSensitivity,
         value_from_stats(statistics: &StatisticsArgs) -> Option<ScalarValue>,
@@ -62,11 +64,20 @@ impl AggregateUDFImpl for MinMax {
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
-        let engine_compares = match args.return_field.data_type() {
+        match args.return_field.data_type() {
             DataType::Interval(_) => false,
-            data_type => !data_type.is_floating(),
-        };
-        engine_compares && self.inner.groups_accumulator_supported(args)
+            DataType::Float32 | DataType::Float64 => true,
+            _ => self.inner.groups_accumulator_supported(args),
+        }
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn GroupsAccumulator>> {
+        let greatest = self.name() == "max";
+        match args.return_field.data_type() {
+            DataType::Float32 => Ok(Box::new(ExtremeFloats::<Float32Type>::new(greatest))),
+            DataType::Float64 => Ok(Box::new(ExtremeFloats::<Float64Type>::new(greatest))),
+            _ => self.inner.create_groups_accumulator(args),
+        }
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {

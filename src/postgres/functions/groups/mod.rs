@@ -3,6 +3,7 @@
 //! states with as many buffers as groups.
 
 mod distinct;
+mod extremes;
 mod limited;
 mod ordered;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use arrow::compute::filter;
 use datafusion::common::Result;
 
 pub(super) use distinct::DistinctCount;
+pub(super) use extremes::ExtremeFloats;
 pub(super) use limited::LimitedGroups;
 pub(super) use ordered::{Joined, OrderedGroups};
 
