@@ -198,6 +198,9 @@ const SAFE: &[(char, &[&str])] = &[
             "scale(1.50)",
             "CASE {f} WHEN 0 THEN 1 WHEN 3 THEN 2 ELSE 3 END",
             "CASE {v} WHEN interval '30 days' THEN 1 ELSE 2 END",
+            "CASE {u} WHEN '00000000-0000-0000-0000-000000000000' THEN 1 WHEN '01234567-89ab-cdef-0123-456789abcdef' THEN 2 ELSE 3 END",
+            "CASE {y} WHEN '\\x7f80' THEN 1 WHEN '\\xff00ff' THEN 2 END",
+            "CASE {d} WHEN '2023-11-05' THEN 1 WHEN '2024-02-29' THEN 2 END",
         ],
     ),
     (

@@ -391,8 +391,9 @@ impl Resolver<'_> {
             conditions.push(when);
             results.push(*then);
         }
-        // DataFusion would compare by bits and by fields.
-        if let Some(compared) = operand.take_if(|compared| self.kind(compared).is_some_and(has_key)) {
+        // DataFusion would compare by bits and by fields, and panics where it makes a table of uuids.
+        let has_own = |kind| has_key(kind) || kind == Kind::Uuid;
+        if let Some(compared) = operand.take_if(|compared| self.kind(compared).is_some_and(has_own)) {
             let condition = |when| self.compared(compared.clone(), Operator::Eq, when);
             conditions = conditions.into_iter().map(condition).collect();
         }
