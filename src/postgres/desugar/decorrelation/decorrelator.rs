@@ -264,8 +264,9 @@ impl Decorrelator<'_> {
         let Some((qualifier, field)) = plan.schema().iter().next() else { return Ok(None) };
         let column = Expr::from((qualifier, field));
         if !refers_outside(plan)? {
-            // Without a row it is NULL, also where the schema says that the column never is.
-            if field.is_nullable() || is_aggregated(plan) {
+            // Without a row it is NULL, also where the schema says that the column never is, or will
+            // once constants are folded.
+            if is_aggregated(plan) || field.is_nullable() && !computes_columns(plan)? {
                 return Ok(None);
             }
             let name = self.name("answer");
@@ -301,6 +302,18 @@ impl Decorrelator<'_> {
         let answer = Expr::Column(value);
         Ok(if exists.negated { answer.is_null() } else { answer.is_not_null() })
     }
+}
+
+/// Whether a column is computed anywhere, and so may become a constant.
+fn computes_columns(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| {
+        let LogicalPlan::Projection(projection) = node else { return Ok(false) };
+        let is_column = |expr: &Expr| match expr {
+            Expr::Alias(alias) => matches!(alias.expr.as_ref(), Expr::Column(_)),
+            expr => matches!(expr, Expr::Column(_)),
+        };
+        Ok(!projection.expr.iter().all(is_column))
+    })
 }
 
 /// A plan without rows and columns, to swap for one that is taken out.
