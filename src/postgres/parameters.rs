@@ -265,6 +265,9 @@ pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &
         Ok(match ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)? {
             // The digits behind the point are those of what stands beside it.
             ScalarValue::Decimal128(None, precision, _) => ScalarValue::Decimal128(None, precision, 0),
+            // As NaNs are stored.
+            ScalarValue::Float64(Some(value)) if value.is_nan() => ScalarValue::Float64(Some(f64::NAN)),
+            ScalarValue::Float32(Some(value)) if value.is_nan() => ScalarValue::Float32(Some(f32::NAN)),
             value => value,
         })
     });

@@ -142,7 +142,7 @@ fn stopped() -> Error {
 }
 
 /// The error of a statement whose work panicked.
-pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     let message = panic.downcast_ref::<&str>().copied();
     let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("of unknown cause");
     Error::new(SqlState::INTERNAL_ERROR, format!("the statement failed by a defect of the engine: {message}"))

@@ -31,4 +31,5 @@ mod system_catalog;
 mod writes;
 
 pub use access::plan_access;
+pub use compute::panicked;
 pub use provider::ScanOptions;

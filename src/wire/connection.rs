@@ -1,13 +1,17 @@
 //! A session at work: messages in, answers out, in the order of the protocol.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
+
+use futures::FutureExt;
 
 use super::context::ServerContext;
 use super::error_fields::Severity;
 use super::message::{LargeMessage, Lost, MESSAGE_BYTES_MAX, Malformed, Message};
 use super::wire::Wire;
+use rowkey_sql::panicked;
 use rowkey_sql::session::{
     Error, Interrupt, RequestDeadline, Result, Session, Settings, SqlState, StatementGuard, TransactionStatus,
 };
@@ -106,10 +110,27 @@ impl Connection {
                 Err(error) => return End::Fatal(error),
             };
             self.is_ready = false;
-            if let Err(error) = self.handle(message).await {
+            let extended = !matches!(message, Message::Query(_) | Message::FunctionCall);
+            // Small statements are computed here: a panic costs the statement, not the session.
+            let handled = match AssertUnwindSafe(self.handle(message)).catch_unwind().await {
+                Ok(handled) => handled,
+                Err(panic) => self.fail_statement(&panicked(panic.as_ref()), extended),
+            };
+            if let Err(error) = handled {
                 return End::Fatal(error);
             }
         }
+    }
+
+    /// Ends a statement whose handling broke off.
+    fn fail_statement(&mut self, error: &Error, extended: bool) -> Result<()> {
+        self.report(error)?;
+        self.skip_to_sync = extended;
+        if extended {
+            return Ok(());
+        }
+        self.session.end_of_request();
+        self.ready()
     }
 
     /// Flushes at the end of a pipeline; in the middle of one the client does not wait for answers.

@@ -74,6 +74,11 @@ impl Resolver<'_> {
                 _ if self.kind(&compared).is_some_and(Kind::is_compared_by_key) => {
                     apart.push(self.compared(compared, Operator::Eq, item));
                 }
+                // Lists are searched by the bits of doubles.
+                _ if matches!(item, Expr::Placeholder(_)) && self.kind(&item).is_some_and(Kind::is_float) => {
+                    shared.get_or_insert_with(|| compared.clone());
+                    apart.push(self.compared(compared, Operator::Eq, item));
+                }
                 // What is no constant may be NULL.
                 _ if !matches!(item, Expr::Literal(..) | Expr::Placeholder(_)) => {
                     shared.get_or_insert_with(|| compared.clone());

@@ -297,6 +297,17 @@ pub(super) fn sorted(order: Vec<SortExpr>, schema: &DFSchema) -> Vec<SortExpr> {
     keys
 }
 
+/// The same, of a row by those of its fields.
+fn key_of_row(expr: Expr, schema: &DFSchema) -> Expr {
+    match expr {
+        Expr::ScalarFunction(mut row) if ["struct", "named_struct"].contains(&row.func.name()) => {
+            row.args = row.args.into_iter().map(|field| key_of_row(field, schema)).collect();
+            Expr::ScalarFunction(row)
+        }
+        expr => key(expr, schema),
+    }
+}
+
 /// The expressions that the node groups, sorts or deduplicates by.
 pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
     match plan {
@@ -321,8 +332,10 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
         }
         LogicalPlan::Distinct(Distinct::On(mut on)) => {
             let schema = Arc::clone(on.input.schema());
-            let by_key =
-                |expr: &Expr| type_of(expr, &schema).is_ok_and(|data_type| Kind::of(&data_type).is_compared_by_key());
+            let by_key = |expr: &Expr| {
+                let has_key = |ty: &DataType| has_doubles(ty) || Kind::of(ty).is_compared_by_key();
+                type_of(expr, &schema).is_ok_and(|data_type| has_key(&data_type))
+            };
             for expr in &mut on.on_expr {
                 json::comparable(expr, &schema, "equality")?;
                 if by_key(expr) {
@@ -367,7 +380,7 @@ pub(super) fn of_columns(plan: Arc<LogicalPlan>, key: fn(Expr, &DFSchema) -> Exp
 /// Aggregates whose values keep the order in which DISTINCT leaves them.
 const SORTED_BY_DISTINCT: [&str; 2] = ["array_agg", "string_agg"];
 
-/// `count(DISTINCT x)` and its like.
+/// `count(DISTINCT x)` and its like, and aggregates of rows in an order.
 fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     match expr {
         Expr::Alias(mut alias) => {
@@ -384,7 +397,10 @@ fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
                 }
             }
             let before = Expr::AggregateFunction(AggregateFunction { func: Arc::clone(&func), params: params.clone() });
-            let keyed = |arg| if func.name() == "count" { key(arg, schema) } else { group_key(arg, schema) };
+            let keyed = |arg| match func.name() {
+                "count" => key_of_row(arg, schema),
+                _ => group_key(arg, schema),
+            };
             let args: Vec<Expr> = params.args.iter().cloned().map(keyed).collect();
             for by in &mut params.order_by {
                 if let Some(at) = params.args.iter().position(|arg| *arg == by.expr) {
@@ -402,6 +418,19 @@ fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             }
             let name = before.schema_name().to_string();
             Ok(after.alias(name))
+        }
+        // Of an ordered-set aggregate it is the argument.
+        Expr::AggregateFunction(AggregateFunction { func, mut params })
+            if !params.order_by.is_empty() && !func.inner().supports_within_group_clause() =>
+        {
+            let order_by = sorted(params.order_by.clone(), schema);
+            if order_by == params.order_by {
+                return Ok(Expr::AggregateFunction(AggregateFunction { func, params }));
+            }
+            let before = Expr::AggregateFunction(AggregateFunction { func: Arc::clone(&func), params: params.clone() });
+            params.order_by = order_by;
+            let name = before.schema_name().to_string();
+            Ok(Expr::AggregateFunction(AggregateFunction { func, params }).alias(name))
         }
         expr => Ok(expr),
     }

@@ -21,6 +21,7 @@ mod balanced;
 mod blanks;
 mod built_texts;
 mod calendar;
+mod case;
 mod cast;
 mod collecting;
 mod common_type;

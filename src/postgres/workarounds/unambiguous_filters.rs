@@ -3,8 +3,8 @@
 //! dropped, and the keys that a join has found are looked for in a column that is not its own. What
 //! such filters would reach does not take any while DataFusion pushes them.
 //!
-//! Nor does an operator that ends after so many rows: a scan in key order, a condition or a join that
-//! has taken a limit would count the rows that a filter leaves, not those that the limit is of.
+//! Nor does an operator that ends after so many rows: a scan in key order, a condition or a join
+//! that has taken a limit would count the rows that a filter leaves, not those of the limit.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -85,7 +85,8 @@ impl PlanCache {
     pub(crate) fn keep(&self, text: &str, types: &[Option<&'static PostgresType>], prepared: &Arc<Prepared>) {
         let Some(plan) = &prepared.plan else { return };
         let is_query = matches!(prepared.statement.request, Request::Query(_));
-        if is_query && plan.lasts && text.len() <= TEXT_BYTES_MAX && self.has_newest(plan) {
+        let lasts = plan.lasts && !names_moment(text);
+        if is_query && lasts && text.len() <= TEXT_BYTES_MAX && self.has_newest(plan) {
             let kept = Kept { prepared: Arc::clone(prepared), bytes: prepared.bytes() as u64 };
             self.plans.insert(key(text, types, &plan.planning), kept);
         }
@@ -118,4 +119,13 @@ impl PlanCache {
 fn key(text: &str, types: &[Option<&'static PostgresType>], planning: &PlanningSettings) -> Key {
     let types = types.iter().map(|ty| ty.map(|ty| ty.oid)).collect();
     Key { text: text.into(), types, planning: planning.clone() }
+}
+
+/// Whether a literal may be read as the time of the statement: `'now()'`, `'today 10:00'`. Casts of
+/// constants are computed while a statement is planned.
+fn names_moment(text: &str) -> bool {
+    let is_word =
+        |word: &str| ["now", "today", "tomorrow", "yesterday"].iter().any(|moment| word.eq_ignore_ascii_case(moment));
+    let mut quoted = text.split('\'').skip(1).step_by(2);
+    quoted.any(|literal| literal.split(|char: char| !char.is_alphanumeric()).any(is_word))
 }

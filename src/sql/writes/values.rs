@@ -251,13 +251,19 @@ fn number_value(digits: &str, negative: bool, column: &TargetColumn) -> Result<O
     })
 }
 
+/// There is one NaN: arithmetic makes some of either sign, which are above and below all numbers by
+/// their bits.
+fn double(value: f64) -> Value {
+    Value::Double(if value.is_nan() { f64::NAN } else { value })
+}
+
 /// A value of exactly the type that holds a property's.
 fn sql_value(value: SqlValue, edm: EdmType) -> Option<Value> {
     Some(match (edm, value) {
         (EdmType::Binary, SqlValue::Bytes(bytes)) => Value::Binary(bytes),
         (EdmType::Boolean, SqlValue::Bool(value)) => Value::Boolean(value),
         (EdmType::DateTime, SqlValue::TimestampTz(micros)) => Value::DateTime(DateTime::from_micros(micros, 0)),
-        (EdmType::Double, SqlValue::Float8(value)) => Value::Double(value),
+        (EdmType::Double, SqlValue::Float8(value)) => double(value),
         (EdmType::Guid, SqlValue::Uuid(bytes)) => Value::Guid(uuid::Uuid::from_bytes(bytes)),
         (EdmType::Int32, SqlValue::Int4(value)) => Value::Int32(value),
         (EdmType::Int64, SqlValue::Int8(value)) => Value::Int64(value),
@@ -301,7 +307,7 @@ pub(super) fn same_value(value: &SqlValue, ty: &'static PostgresType, column: &T
         (EdmType::Double, SqlValue::Int2(value)) => Value::Double((*value).into()),
         (EdmType::Double, SqlValue::Int4(value)) => Value::Double((*value).into()),
         (EdmType::Double, SqlValue::Int8(value)) => Value::Double(*value as f64),
-        (EdmType::Double, SqlValue::Float4(value)) => Value::Double((*value).into()),
+        (EdmType::Double, SqlValue::Float4(value)) => double((*value).into()),
         (edm, value) => sql_value(value.clone(), edm)?,
     };
     Some(Some(value))
@@ -354,7 +360,7 @@ impl AssignedColumn {
                 let micros = array.as_primitive::<TimestampMicrosecondType>().value(row);
                 Value::DateTime(DateTime::from_micros(micros, 0))
             }
-            EdmType::Double => Value::Double(array.as_primitive::<Float64Type>().value(row)),
+            EdmType::Double => double(array.as_primitive::<Float64Type>().value(row)),
             EdmType::Guid => {
                 let bytes = array.as_fixed_size_binary().value(row);
                 let guid = uuid::Uuid::from_slice(bytes);

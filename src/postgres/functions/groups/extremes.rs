@@ -1,5 +1,5 @@
-//! `min` and `max` of floats of many groups: DataFusion's know no NaN, which is above all numbers in
-//! PostgreSQL.
+//! `min` and `max` of floats of many groups: DataFusion's know no NaN, which is above all numbers
+//! in PostgreSQL.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

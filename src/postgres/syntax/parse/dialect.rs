@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -259,13 +259,18 @@ fn in_list_of_queries(parser: &mut Parser, expr: &Expr) -> Option<Expr> {
         (0..at + 2).for_each(|_| parser.advance_token());
         let list = parser.parse_comma_separated(Parser::parse_expr)?;
         parser.expect_token(&Token::RParen)?;
-        match list.len() {
-            1 => parser.expected("several values", parser.peek_token()),
+        match list.as_slice() {
+            [Expr::Subquery(_) | Expr::Nested(_)] => parser.expected("several values", parser.peek_token()),
             _ => Ok(list),
         }
     });
     let list = list.ok()??;
     Some(Expr::InList { expr: Box::new(expr.clone()), list, negated })
+}
+
+fn is_not_exists(parser: &Parser) -> bool {
+    let is_word = |place: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(place).token, Token::Word(word) if word.keyword == keyword);
+    is_word(0, Keyword::NOT) && is_word(1, Keyword::EXISTS)
 }
 
 /// Methods that answer as the parser's dialect does.
@@ -286,6 +291,12 @@ impl Dialect for PostgresDialect {
         self.left.set(self.left.get().saturating_sub(1));
         if self.is_exhausted() {
             return Some(Err(ParserError::RecursionLimitExceeded));
+        }
+        // The parser takes it for one word, which binds more than what follows: NOT binds less.
+        if is_not_exists(parser) {
+            parser.advance_token();
+            let negated = parser.parse_subexpr(PARSER.prec_value(Precedence::UnaryNot));
+            return Some(negated.map(|expr| Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(expr) }));
         }
         is_values_query(parser).then(|| {
             parser.advance_token();
