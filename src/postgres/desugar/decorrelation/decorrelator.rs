@@ -264,8 +264,8 @@ impl Decorrelator<'_> {
         let Some((qualifier, field)) = plan.schema().iter().next() else { return Ok(None) };
         let column = Expr::from((qualifier, field));
         if !refers_outside(plan)? {
-            // Without a row it is NULL, also where the schema says that the column never is, or says
-            // so once constants are folded.
+            // Without a row it is NULL, also where the schema says that the column never is, or
+            // says so once constants are folded.
             if is_aggregated(plan) || field.is_nullable() && !computes_columns(plan)? {
                 return Ok(None);
             }
