@@ -331,9 +331,9 @@ impl Compared {
     }
 }
 
-/// Whether it has one value that can fail.
+/// Whether it has one value that can fail: `a <@ b` is `b @> a`, which looks at b first.
 fn is_strict(statement: &str) -> bool {
-    !statement.contains(" AS e FROM ")
+    ![" AS e FROM ", " <@ "].iter().any(|several| statement.contains(several))
 }
 
 /// Whether it is refused by words that are listed, or by those for values that there are none of:
