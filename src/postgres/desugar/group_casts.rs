@@ -15,9 +15,25 @@ use super::ast::{in_coalesce, last_word};
 use super::cast_arguments::take_casts_off;
 use crate::syntax::visit_mut;
 
-/// Makes the names of such terms unique.
+/// Makes the names of such terms unique, in each branch of a set operation.
 pub(super) fn make_names_unique(query: &mut Query) {
-    let SetExpr::Select(select) = query.body.as_mut() else { return };
+    let order_by = query.order_by.as_mut().map(|order| &mut order.kind);
+    match query.body.as_mut() {
+        SetExpr::Select(select) => make_unique_in(select, order_by),
+        body => {
+            let mut branches = vec![body];
+            while let Some(branch) = branches.pop() {
+                match branch {
+                    SetExpr::Select(select) => make_unique_in(select, None),
+                    SetExpr::SetOperation { left, right, .. } => branches.extend([left.as_mut(), right.as_mut()]),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+fn make_unique_in(select: &mut Select, order_by: Option<&mut OrderByKind>) {
     let repeated = repeated(select);
     if repeated.is_empty() {
         return;
@@ -35,7 +51,7 @@ pub(super) fn make_names_unique(query: &mut Query) {
     if let Some(having) = &mut select.having {
         wrapping.wrap(having);
     }
-    if let Some(OrderByKind::Expressions(terms)) = query.order_by.as_mut().map(|order| &mut order.kind) {
+    if let Some(OrderByKind::Expressions(terms)) = order_by {
         terms.iter_mut().for_each(|term| wrapping.wrap(&mut term.expr));
     }
 }

@@ -15,6 +15,21 @@ const WORDINGS: &[(&str, SqlState, &str)] = &[
         SqlState::UNDEFINED_FUNCTION,
         "function unnest of a value that is no array does not exist",
     ),
+    (
+        "Only identifiers and literals are supported in tuples",
+        SqlState::FEATURE_NOT_SUPPORTED,
+        "a row of expressions as an argument is not supported",
+    ),
+    (
+        "Unary operator '+' only supports",
+        SqlState::UNDEFINED_FUNCTION,
+        "operator does not exist: + of what is no number",
+    ),
+    (
+        "in SetComparison",
+        SqlState::UNDEFINED_FUNCTION,
+        "operator does not exist for a value and an array of a subquery: = ANY (ARRAY(...)) takes its items",
+    ),
     ("Unsupported LIMIT expression", SqlState::FEATURE_NOT_SUPPORTED, "a LIMIT that is no constant is not supported"),
     (
         "Unsupported OFFSET expression",
