@@ -57,6 +57,18 @@ pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
         "SELECT \"RowKey\", (i.small, i.txt) <> (SELECT max(p.small), min(p.txt) FROM parts p WHERE p.small = i.small) FROM items i",
     ),
     // Nothing found.
+    (
+        true,
+        "SELECT (SELECT 1 + 1 FROM parts WHERE small = -7) IS NULL, (SELECT now() FROM parts WHERE small = -7) IS NULL, coalesce((SELECT 'a' || 'b' FROM parts WHERE {b} AND small = -7), 'none')",
+    ),
+    (
+        true,
+        "SELECT count(*) FROM items WHERE (SELECT c FROM (SELECT current_date + 1 AS c FROM parts WHERE small = -7) q) IS NOT NULL OR {b}",
+    ),
+    (
+        true,
+        "SELECT NOT EXISTS (SELECT 1 FROM parts WHERE {b}) IS NULL, NOT EXISTS (SELECT 1 WHERE false)::text = 'false'",
+    ),
     (true, "SELECT (SELECT 'a' WHERE 1 = 0) IS NULL, coalesce((SELECT 1 WHERE false), 7), (SELECT 1 WHERE false)"),
     (true, "SELECT (SELECT \"RowKey\" FROM items WHERE \"RowKey\" = 'none') IS NULL, EXISTS (SELECT 1 WHERE false)"),
     (false, "SELECT \"RowKey\" FROM items i WHERE EXISTS (SELECT count(*) FROM parts p WHERE p.small = i.small)"),
