@@ -85,8 +85,8 @@ impl PlanCache {
     pub(crate) fn keep(&self, text: &str, types: &[Option<&'static PostgresType>], prepared: &Arc<Prepared>) {
         let Some(plan) = &prepared.plan else { return };
         let is_query = matches!(prepared.statement.request, Request::Query(_));
-        let lasts = plan.lasts && !names_moment(text);
-        if is_query && lasts && text.len() <= TEXT_BYTES_MAX && self.has_newest(plan) {
+        let is_short = text.len() <= TEXT_BYTES_MAX;
+        if is_query && plan.lasts && is_short && self.has_newest(plan) && !names_moment(text) {
             let kept = Kept { prepared: Arc::clone(prepared), bytes: prepared.bytes() as u64 };
             self.plans.insert(key(text, types, &plan.planning), kept);
         }
