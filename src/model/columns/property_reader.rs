@@ -72,11 +72,7 @@ impl<'a> PropertyReader<'a> {
                 let tick = ticks.and_then(|ticks| valid(ticks, row)).unwrap_or(0);
                 ValueRef::DateTime(DateTime::from_micros(micros, tick))
             }
-            Values::Double(array) => {
-                // Other writers know NaNs of either sign.
-                let value = valid(array, row)?;
-                ValueRef::Double(if value.is_nan() { f64::NAN } else { value })
-            }
+            Values::Double(array) => ValueRef::Double(valid(array, row)?),
             Values::FixedBinary(array) => ValueRef::Binary(valid(array, row)?),
             Values::Guid(array) => ValueRef::Guid(uuid::Uuid::from_slice(valid(array, row)?).ok()?),
             Values::Int32(array) => ValueRef::Int32(valid(array, row)?),
