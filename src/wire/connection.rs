@@ -29,6 +29,8 @@ pub(crate) struct Connection {
     is_ready: bool,
     /// Of a request in the extended protocol.
     request_deadline: RequestDeadline,
+    /// The message at hand is answered by ReadyForQuery, also where it fails.
+    ends_request: bool,
     /// After an error of the extended protocol, everything up to the next Sync is passed over.
     skip_to_sync: bool,
     /// The values of ParameterStatus that were sent last.
@@ -82,6 +84,7 @@ impl Connection {
             ahead: VecDeque::new(),
             is_ready: true,
             request_deadline: RequestDeadline::default(),
+            ends_request: false,
             skip_to_sync: false,
             reported,
             reported_settings,
@@ -110,11 +113,10 @@ impl Connection {
                 Err(error) => return End::Fatal(error),
             };
             self.is_ready = false;
-            let extended = !matches!(message, Message::Query(_) | Message::FunctionCall);
             // Small statements are computed here: a panic costs the statement, not the session.
             let handled = match AssertUnwindSafe(self.handle(message)).catch_unwind().await {
                 Ok(handled) => handled,
-                Err(panic) => self.fail_statement(&panicked(panic.as_ref()), extended),
+                Err(panic) => self.fail_statement(&panicked(panic.as_ref())),
             };
             if let Err(error) = handled {
                 return End::Fatal(error);
@@ -123,10 +125,10 @@ impl Connection {
     }
 
     /// Ends a statement whose handling broke off.
-    fn fail_statement(&mut self, error: &Error, extended: bool) -> Result<()> {
+    fn fail_statement(&mut self, error: &Error) -> Result<()> {
         self.report(error)?;
-        self.skip_to_sync = extended;
-        if extended {
+        self.skip_to_sync = !self.ends_request;
+        if self.skip_to_sync {
             return Ok(());
         }
         self.session.end_of_request();
@@ -253,6 +255,7 @@ impl Connection {
         let logged = self.begin_log(&message);
         self.failed = None;
         let extended = !matches!(message, Message::Query(_) | Message::FunctionCall);
+        self.ends_request = !extended || matches!(message, Message::Sync | Message::MalformedQuery(_));
         let done = match message {
             // Boxed, since every message moves what the largest of these takes.
             Message::Query(text) => Box::pin(self.query(text)).await,

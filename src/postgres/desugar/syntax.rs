@@ -313,7 +313,6 @@ fn is_relation_name(expr: &Expr) -> bool {
     name.is_some_and(|name| name.value == "relname")
 }
 
-/// Takes a function out of the tree, to be put back.
 /// `x IS DISTINCT FROM '..'` as an operator that [`crate::functions`] plan: DataFusion asks for its
 /// type before the literal has that of the other side.
 fn compare_with_literal(expr: &mut Expr) {
@@ -337,6 +336,7 @@ fn is_quoted(expr: &Expr) -> bool {
     }
 }
 
+/// Takes a function out of the tree, to be put back.
 fn taken(function: &mut Function) -> Function {
     std::mem::replace(function, plain_function(ObjectName(Vec::new())))
 }

@@ -53,6 +53,11 @@ fn has_doubles(data_type: &DataType) -> bool {
     }
 }
 
+/// Whether values of a type are grouped or sorted by something else than themselves.
+fn has_key(data_type: &DataType) -> bool {
+    has_doubles(data_type) || Kind::of(data_type).is_compared_by_key()
+}
+
 static ONE_NAN: Function = Function {
     name: "one_nan",
     arity: 1..=1,
@@ -332,10 +337,7 @@ pub(super) fn of_node(plan: LogicalPlan) -> Result<LogicalPlan> {
         }
         LogicalPlan::Distinct(Distinct::On(mut on)) => {
             let schema = Arc::clone(on.input.schema());
-            let by_key = |expr: &Expr| {
-                let has_key = |ty: &DataType| has_doubles(ty) || Kind::of(ty).is_compared_by_key();
-                type_of(expr, &schema).is_ok_and(|data_type| has_key(&data_type))
-            };
+            let by_key = |expr: &Expr| type_of(expr, &schema).is_ok_and(|data_type| has_key(&data_type));
             for expr in &mut on.on_expr {
                 json::comparable(expr, &schema, "equality")?;
                 if by_key(expr) {
@@ -368,7 +370,6 @@ pub(super) fn sort_once(order_by: &mut Vec<SortExpr>) {
 /// The plan with its columns as keys.
 pub(super) fn of_columns(plan: Arc<LogicalPlan>, key: fn(Expr, &DFSchema) -> Expr) -> Result<Arc<LogicalPlan>> {
     let schema = Arc::clone(plan.schema());
-    let has_key = |data_type: &DataType| has_doubles(data_type) || Kind::of(data_type).is_compared_by_key();
     if !schema.fields().iter().any(|field| has_key(field.data_type())) {
         return Ok(plan);
     }
@@ -412,26 +413,21 @@ fn counted(expr: Expr, schema: &DFSchema) -> Result<Expr> {
                 params.order_by.extend(args.first().map(|value| value.clone().sort(true, false)));
             }
             params.args = args;
-            let after = Expr::AggregateFunction(AggregateFunction { func, params });
-            if after == before {
-                return Ok(before);
-            }
-            let name = before.schema_name().to_string();
-            Ok(after.alias(name))
+            Ok(named_as(&before, Expr::AggregateFunction(AggregateFunction { func, params })))
         }
         // Of an ordered-set aggregate it is the argument.
         Expr::AggregateFunction(AggregateFunction { func, mut params })
             if !params.order_by.is_empty() && !func.inner().supports_within_group_clause() =>
         {
-            let order_by = sorted(params.order_by.clone(), schema);
-            if order_by == params.order_by {
-                return Ok(Expr::AggregateFunction(AggregateFunction { func, params }));
-            }
             let before = Expr::AggregateFunction(AggregateFunction { func: Arc::clone(&func), params: params.clone() });
-            params.order_by = order_by;
-            let name = before.schema_name().to_string();
-            Ok(Expr::AggregateFunction(AggregateFunction { func, params }).alias(name))
+            params.order_by = sorted(params.order_by, schema);
+            Ok(named_as(&before, Expr::AggregateFunction(AggregateFunction { func, params })))
         }
         expr => Ok(expr),
     }
+}
+
+/// `after` under the name of what it takes the place of.
+fn named_as(before: &Expr, after: Expr) -> Expr {
+    if after == *before { after } else { after.alias(before.schema_name().to_string()) }
 }

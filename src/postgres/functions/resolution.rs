@@ -476,7 +476,7 @@ impl Resolver<'_> {
         if from == wanted {
             return Ok(expr);
         }
-        let field = arrow::datatypes::Field::new("", wanted.clone(), true);
+        let field = Field::new("", wanted.clone(), true);
         // As stored columns are: DataFusion wants alike what is above and below a UNION.
         let is_uuid = Kind::of(wanted) == Kind::Uuid;
         self.cast_to_field(expr, from, Arc::new(if is_uuid { field.with_extension_type(Uuid) } else { field }))

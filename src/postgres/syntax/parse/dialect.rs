@@ -245,7 +245,7 @@ fn quantified(parser: &mut Parser, expr: &Expr, compare_op: BinaryOperator, is_a
 /// `IN ((SELECT ...), x)`, which the parser takes for a subquery; one alone in parentheses is that.
 fn in_list_of_queries(parser: &mut Parser, expr: &Expr) -> Option<Expr> {
     let token = |place: usize| &parser.peek_nth_token_ref(place).token;
-    let is_word = |place: usize, keyword: Keyword| matches!(token(place), Token::Word(word) if word.keyword == keyword);
+    let is_word = |place: usize, keyword: Keyword| is_keyword(parser, place, keyword);
     let negated = is_word(0, Keyword::NOT);
     let at = usize::from(negated);
     let begins_with_query = is_word(at, Keyword::IN)
@@ -269,8 +269,11 @@ fn in_list_of_queries(parser: &mut Parser, expr: &Expr) -> Option<Expr> {
 }
 
 fn is_not_exists(parser: &Parser) -> bool {
-    let is_word = |place: usize, keyword: Keyword| matches!(&parser.peek_nth_token_ref(place).token, Token::Word(word) if word.keyword == keyword);
-    is_word(0, Keyword::NOT) && is_word(1, Keyword::EXISTS)
+    is_keyword(parser, 0, Keyword::NOT) && is_keyword(parser, 1, Keyword::EXISTS)
+}
+
+fn is_keyword(parser: &Parser, place: usize, keyword: Keyword) -> bool {
+    matches!(&parser.peek_nth_token_ref(place).token, Token::Word(word) if word.keyword == keyword)
 }
 
 /// Methods that answer as the parser's dialect does.
