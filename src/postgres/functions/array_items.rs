@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, DynComparator, ListArray, ListBuilder, PrimitiveBuilder,
-    UInt64Array, make_comparator, new_null_array,
+    Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, DynComparator, Int32Array, ListArray, ListBuilder,
+    PrimitiveBuilder, UInt64Array, make_comparator, new_null_array,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{SortOptions, interleave, take};
@@ -22,6 +22,7 @@ use super::keys;
 use super::kind::Kind;
 use super::scalar::{Arguments, Call, EQUALS_ANY, Function, immutable};
 use super::value_budget::Reserved;
+use super::zone::Zone;
 use crate::carried::Stop;
 
 pub(super) static FUNCTIONS: [Function; 11] = [
@@ -142,9 +143,45 @@ fn list_of(asked: &Arguments, arrays: &[usize], items: &[usize]) -> Result<DataT
 /// The type of the items that a call works on.
 fn items_type(call: &Call, arrays: &[usize], items: &[usize]) -> Result<DataType> {
     let types = call.args.iter().map(|array| array.data_type()).collect();
-    let constants = vec![None; call.len()];
-    let asked = Arguments { function: call.function, types, constants };
-    list_of(&asked, arrays, items)
+    list_of(&Arguments { function: call.function, types, constants: vec![None; call.len()] }, arrays, items)
+}
+
+/// The first subscript, from those of `starts` on, at which each array holds a value; an array's
+/// own subscripts start at `first`.
+///
+/// # Errors
+/// The value cannot be compared with the items, or where it is looked for is NULL.
+pub(super) fn first_positions(
+    array: &ArrayRef,
+    item: &ArrayRef,
+    first: i32,
+    starts: Option<&Int32Array>,
+    zone: &Zone,
+) -> Result<ArrayRef> {
+    let types = vec![array.data_type(), item.data_type()];
+    let wanted = list_of(&Arguments { function: "array_position", types, constants: vec![None; 2] }, &[0], &[1])?;
+    let lists = cast_array(array, &wanted, zone)?.as_list::<i32>().clone();
+    let item = match item_of(&wanted) {
+        Some(item_type) => cast_array(item, item_type.data_type(), zone)?,
+        None => Arc::clone(item),
+    };
+    let compare = comparator(lists.values(), &item)?;
+    let position = |row: usize| {
+        if lists.is_null(row) {
+            return Ok(None);
+        }
+        let start = match starts {
+            Some(starts) if starts.is_null(row) => {
+                return fail(SqlState::NULL_VALUE_NOT_ALLOWED, "initial position must not be null");
+            }
+            Some(starts) => starts.value(row),
+            None => first,
+        };
+        let mut subscripts = places(&lists, row).zip(first..).filter(|(_, subscript)| *subscript >= start);
+        let found = subscripts.find(|(place, _)| compare(*place, row) == Ordering::Equal);
+        Ok(found.map(|(_, subscript)| subscript))
+    };
+    Ok(Arc::new((0..lists.len()).map(position).collect::<Result<Int32Array>>()?))
 }
 
 /// An argument that is an array, with items of a type.

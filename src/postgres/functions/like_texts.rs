@@ -122,6 +122,10 @@ fn is_match(mut text: &str, mut pattern: &str, unasked: &mut usize, stop: &Stop)
             stop.check()?;
             *unasked = CHARS_UNASKED;
         }
+        if text.is_empty() {
+            // Whatever else is asked for, a shorter rest does not have it either.
+            return Ok(pattern.bytes().all(|byte| byte == b'%'));
+        }
         let taken = match part(pattern)? {
             Some((Part::Any, length)) => {
                 pattern = &pattern[length..];
@@ -132,14 +136,12 @@ fn is_match(mut text: &str, mut pattern: &str, unasked: &mut usize, stop: &Stop)
                 continue;
             }
             Some((part, length)) => {
-                let next = text.chars().next();
-                let fits = match part {
-                    Part::Char(char) => next == Some(char),
-                    _ => next.is_some(),
+                let fits = |next: &char| match part {
+                    Part::Char(char) => *next == char,
+                    _ => true,
                 };
-                next.filter(|_| fits).map(|next| (next.len_utf8(), length))
+                text.chars().next().filter(fits).map(|next| (next.len_utf8(), length))
             }
-            None if text.is_empty() => return Ok(true),
             None => None,
         };
         match (taken, &mut last_any) {
@@ -184,9 +186,12 @@ mod tests {
             ("1000", "100\\%", false),
             ("a_b", "a\\_b", true),
             ("a\\b", "a\\\\b", true),
+            ("a", "a\\", false),
+            ("a", "a%\\", false),
+            ("", "\\", false),
         ] {
             assert_eq!(is_match(text, pattern).expect("a pattern"), expected, "{text} LIKE {pattern}");
         }
-        assert!(is_match("a", "a\\").expect_err("no pattern").to_string().contains("escape character"));
+        assert!(is_match("ab", "a\\").expect_err("no pattern").to_string().contains("escape character"));
     }
 }

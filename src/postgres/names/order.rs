@@ -136,7 +136,8 @@ impl Resolver<'_> {
         });
         for place in 0..items.len() {
             let name = Rc::clone(&items[place].output.name);
-            if !columns.contains(&*name) || items[place].is_named() {
+            let is_column = items[place].is_named() && !self.is_outer(&items[place].expr);
+            if !columns.contains(&*name) || is_column {
                 continue;
             }
             let free = |name: &str| {

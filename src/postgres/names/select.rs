@@ -88,7 +88,7 @@ impl Resolver<'_> {
     }
 
     /// Whether an expression is a column of a query further out.
-    fn is_outer(&self, expr: &Expr) -> bool {
+    pub(super) fn is_outer(&self, expr: &Expr) -> bool {
         let Expr::CompoundIdentifier(parts) = expr else { return false };
         let sources = self.levels.last().map_or(&[][..], |level| &level.frame.sources);
         parts.first().is_some_and(|first| sources.iter().all(|source| *source.alias != *first.value))

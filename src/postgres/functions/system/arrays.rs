@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 
 use super::datum::{Datum, Returns, build};
 use super::function::{ANY, Body, Call, Columns, Definition, arity};
+use crate::functions::array_items::first_positions;
 use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::system::context::FunctionContextExtension;
 use crate::types::{POSTGRES_TYPE, TextStyle};
@@ -59,38 +60,7 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         let subscripts = (lower..=upper).map(Datum::Int);
         Ok(Datum::List(if call.flag(2)? { subscripts.rev().collect() } else { subscripts.collect() }))
     }),
-    Definition::immutable("array_position", (2, 3), Returns::Int4, |call| {
-        if call.get(0).is_null() {
-            return Ok(Datum::Null);
-        }
-        if call.len() > 2 && call.get(2).is_null() {
-            let message = "initial position must not be null";
-            return fail(SqlState::NULL_VALUE_NOT_ALLOWED, message);
-        }
-        let first = i64::from(!call.is_vector(0));
-        let from = if call.len() > 2 { (call.int(2)? - first).max(0) } else { 0 };
-        let items = list(call, 0)?.iter().enumerate().skip(usize::try_from(from).unwrap_or(usize::MAX));
-        let item_type = call.fields.first().and_then(|field| match field.data_type() {
-            DataType::List(item) => Some(item.data_type()),
-            _ => None,
-        });
-        let is_of_doubles = item_type.is_some_and(DataType::is_floating);
-        let is_of_numbers = item_type.is_some_and(DataType::is_numeric);
-        // The two zeros are equal, and so are numbers of more zeros behind the point.
-        let compared = |item: &Datum| {
-            item.text().map(|text| match text {
-                text if is_of_doubles && text == "-0" => "0".into(),
-                text if is_of_numbers && text.contains('.') && !text.contains('e') => {
-                    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-                }
-                text => text,
-            })
-        };
-        let sought = compared(call.get(1));
-        let found = items.into_iter().find(|(_, item)| compared(item) == sought);
-        Ok(found.map_or(Datum::Null, |(at, _)| Datum::Int(at as i64 + first)))
-    })
-    .with_nulls(),
+    Definition::of("array_position", (2, 3), Returns::Int4, Volatility::Immutable, Body::Columns(positions)),
     Definition::immutable("string_to_array", (2, 3), Returns::Texts("text"), |call| {
         let Some(text) = call.text(0) else { return Ok(Datum::Null) };
         let null = call.text(2);
@@ -121,6 +91,20 @@ fn list<'a>(call: &'a Call, index: usize) -> Result<&'a [Datum]> {
         Datum::List(items) => Ok(items),
         _ => Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, UNTYPED).into()),
     }
+}
+
+/// The subscript of the first item of each array that is equal to another value, from a subscript
+/// on. Of an `int2vector` they start at 0.
+fn positions(columns: &Columns) -> Result<ArrayRef> {
+    let (array, item) = (columns.array(0), columns.array(1));
+    if array.data_type().is_null() {
+        return Ok(new_null_array(&DataType::Int32, columns.rows()));
+    }
+    if array.as_list_opt::<i32>().is_none() {
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, UNTYPED);
+    }
+    let (first, starts) = (i32::from(!columns.is_vector(0)), columns.integers(2)?);
+    first_positions(array, item, first, starts.as_ref(), columns.zone())
 }
 
 /// What the number of items of each array and its first subscript give; NULL for a dimension other

@@ -177,6 +177,10 @@ impl<'a> Columns<'a> {
         self.zone.style()
     }
 
+    pub(super) fn zone(&self) -> &'a Zone {
+        self.zone
+    }
+
     /// An argument that there is.
     pub(super) fn array(&self, index: usize) -> &'a ArrayRef {
         &self.arrays[index]

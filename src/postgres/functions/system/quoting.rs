@@ -128,16 +128,13 @@ fn format(call: &Call) -> Result<Datum> {
             continue;
         }
         let unterminated = || refuse("unterminated format() type specifier".to_owned());
-        let mut number = digits(&mut chars)?;
-        if let Some(position) = number
-            && chars.next_if_eq(&'$').is_some()
-        {
-            if position == 0 {
-                let message = "format specifies argument 0, but arguments are numbered from 1";
-                return Err(refuse(message.to_owned()).into());
-            }
-            last = position - 1;
-            number = None;
+        let zeroth = || refuse("format specifies argument 0, but arguments are numbered from 1".to_owned());
+        let (mut number, mut position) = (digits(&mut chars)?, None);
+        if number.is_some() && chars.next_if_eq(&'$').is_some() {
+            position = number.take();
+        }
+        if position == Some(0) {
+            return Err(zeroth().into());
         }
         let mut left = false;
         let mut width = number.unwrap_or(0);
@@ -146,9 +143,18 @@ fn format(call: &Call) -> Result<Datum> {
                 left = true;
             }
             if chars.next_if_eq(&'*').is_some() {
-                last += 1;
-                if let Datum::Int(value) = argument(last)? {
-                    left |= *value < 0;
+                last = match digits(&mut chars)? {
+                    Some(_) if chars.next_if_eq(&'$').is_none() => {
+                        let message = "width argument position must be ended by \"$\"";
+                        return Err(refuse(message.to_owned()).into());
+                    }
+                    Some(0) => return Err(zeroth().into()),
+                    Some(position) => position,
+                    None => last + 1,
+                };
+                if !argument(last)?.is_null() {
+                    let value = call.int(last)?;
+                    left |= value < 0;
                     width = usize::try_from(value.unsigned_abs()).unwrap_or(usize::MAX);
                 }
             } else {
@@ -160,7 +166,7 @@ fn format(call: &Call) -> Result<Datum> {
             let message = format!("unrecognized format() type specifier \"{conversion}\"");
             return Err(refuse(message).into());
         }
-        last += 1;
+        last = position.unwrap_or(last + 1);
         let text = argument(last)?.text();
         let text = match (conversion, text) {
             ('s', text) => text.unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! COPY. The parser reads it up to the place that rows come from or go to; options are read here,
 //! in both of PostgreSQL's forms.
 
-use datafusion::sql::sqlparser::ast::{CopySource, CopyTarget, Ident, Statement};
+use datafusion::sql::sqlparser::ast::{CopySource, CopyTarget, Ident, SetExpr, Statement};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::parsed;
@@ -31,6 +31,11 @@ pub(super) fn copy(words: &mut Words<'_>) -> Result<CopyStatement> {
     let Statement::Copy { source, to, target, .. } = &mut statement else {
         return Err(Error::new(SqlState::INTERNAL_ERROR, "COPY was parsed as something else"));
     };
+    if let CopySource::Query(query) = &*source
+        && matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+    {
+        return Err(words.unsupported("COPY of a statement that writes"));
+    }
     // Either word is the client.
     if matches!(target, CopyTarget::Stdin | CopyTarget::Stdout) {
         *target = if *to { CopyTarget::Stdout } else { CopyTarget::Stdin };
@@ -234,6 +239,10 @@ mod tests {
             ("copy t to stdout oids", "syntax error at or near \"oids\""),
             ("copy binary (select 1) to stdout", "syntax error at or near \"(\""),
             ("copy t to stdout where true", "WHERE clause not allowed with COPY TO"),
+            (
+                "copy (insert into t values (1) returning x) to stdout",
+                "COPY of a statement that writes is not supported",
+            ),
             ("copy t from stdin csv where true", "COPY ... WHERE is not supported"),
             ("copy t to", "syntax error at end of input"),
             ("copy t", "syntax error at end of input"),
