@@ -10,6 +10,8 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("float8", &["0", "-0", "1.5", "NaN", "NULL"]),
     ("bool", &["t", "f", "NULL"]),
     ("date", &["2020-01-01", "2021-02-03", "NULL"]),
+    ("interval", &["1 mon", "30 days", "29 days", "31 days", "720:00:00", "NULL"]),
+    ("uuid", &["00000000-0000-0000-0000-000000000001", "f0000000-0000-0000-0000-000000000002", "NULL"]),
 ];
 
 /// An array as a constant.
@@ -90,6 +92,28 @@ const USES: &[&str] = &[
     "a::text",
     "coalesce(a, b)",
     "CASE WHEN x = y THEN a ELSE b END",
+    "a < b",
+    "a >= b",
+    "a IS NOT DISTINCT FROM b",
+    "a BETWEEN b AND trim_array(a, 0)",
+    "b NOT BETWEEN a AND array_append(a, x)",
+    "a IN (b, trim_array(b, 0), NULL)",
+    "a NOT IN (b, trim_array(a, 0))",
+    "CASE a WHEN b THEN 1 WHEN trim_array(a, 0) THEN 2 END",
+    "nullif(a, b)",
+    "greatest(a, b)",
+    "least(b, a, NULL)",
+    "rank() OVER (ORDER BY a)",
+    "dense_rank() OVER (ORDER BY a DESC, b)",
+    "count(*) OVER (PARTITION BY a)",
+    "count(*) OVER (ORDER BY x)",
+    "max(a) OVER (ORDER BY k)",
+    "min(a) OVER (ORDER BY k ROWS 2 PRECEDING)",
+    "(SELECT count(DISTINCT u) FROM (VALUES (a), (b), (trim_array(a, 0))) AS t(u))",
+    "(SELECT count(*) FROM (SELECT DISTINCT u FROM (VALUES (a), (b)) AS t(u)) AS s)",
+    "(SELECT max(u) FROM (VALUES (a), (b)) AS t(u))",
+    "(SELECT min(i) FROM unnest(a) AS u(i))",
+    "(SELECT mode() WITHIN GROUP (ORDER BY i) FROM unnest(a) AS u(i))",
 ];
 
 /// A question for every use, over some arrays, in order.

@@ -124,6 +124,23 @@ pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
         "SELECT q.* FROM (VALUES (1, 'a', {i}), (2, 'b', NULL), (3, NULL, 7)) AS q(n, t, i), items WHERE q.n = items.small",
     ),
     (true, "SELECT unnest(ARRAY[1, 2, 3]) AS u, \"RowKey\" FROM parts ORDER BY \"PartitionKey\", \"RowKey\", u"),
+    (true, "SELECT unnest(ARRAY[3, 1, 2]) AS u FROM parts ORDER BY \"PartitionKey\""),
+    (
+        true,
+        "SELECT generate_series(1, 12) AS u, {x} AS e FROM items WHERE {b} ORDER BY \"PartitionKey\" DESC, \"RowKey\" LIMIT 30",
+    ),
+    (
+        true,
+        "SELECT generate_series(1, 3) AS u, generate_series(small % 5, 2) FROM items WHERE {b} ORDER BY {x}, \"PartitionKey\", \"RowKey\"",
+    ),
+    (
+        true,
+        "SELECT array_agg(u) FROM (SELECT unnest(ARRAY[{t}, 'z', 'a', NULL, 'k', 'c']) AS u FROM items WHERE {b} ORDER BY \"PartitionKey\" DESC, \"RowKey\") q",
+    ),
+    (
+        true,
+        "SELECT \"PartitionKey\", unnest(array_agg(small ORDER BY \"RowKey\" DESC)) FROM items WHERE {b} GROUP BY 1 ORDER BY count(*) DESC, \"PartitionKey\" LIMIT 25",
+    ),
     (
         true,
         "SELECT CASE WHEN count(*) > 5 THEN {i} ELSE 0 END FROM items GROUP BY small, big, num, txt, flag, at, guid, raw, \"PartitionKey\", \"RowKey\" HAVING count(*) > 100",

@@ -6,7 +6,7 @@ use datafusion::logical_expr::{Case, Expr, Operator};
 use super::common_type::is_varchar;
 use super::error::{SqlState, fail};
 use super::kind::{Kind, unknown_text};
-use super::resolution::{Resolver, as_text_of_type, has_key};
+use super::resolution::{Resolver, as_text_of_type};
 
 /// Most branches of a CASE of truth values that DataFusion is left to simplify.
 const TRUTH_BRANCHES_MAX: usize = 16;
@@ -41,8 +41,8 @@ impl Resolver<'_> {
             results.push(*then);
         }
         // DataFusion would compare by bits and by fields, and panics of uuids.
-        let has_own = |kind| has_key(kind) || kind == Kind::Uuid;
-        if let Some(compared) = operand.take_if(|compared| self.kind(compared).is_some_and(has_own)) {
+        let has_own = |compared: &mut Expr| self.has_key(compared) || self.kind(compared) == Some(Kind::Uuid);
+        if let Some(compared) = operand.take_if(has_own) {
             let condition = |when| self.compared(compared.clone(), Operator::Eq, when);
             conditions = conditions.into_iter().map(condition).collect();
         }

@@ -71,7 +71,7 @@ impl Resolver<'_> {
                 Some(shared) if *shared != compared => {
                     apart.push(self.compared(compared, Operator::Eq, item));
                 }
-                _ if self.kind(&compared).is_some_and(Kind::is_compared_by_key) => {
+                _ if type_of(&compared, self.schema).is_ok_and(|data_type| keys::is_shown_apart(&data_type)) => {
                     apart.push(self.compared(compared, Operator::Eq, item));
                 }
                 // Lists are searched by the bits of doubles.

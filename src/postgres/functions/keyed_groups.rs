@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, Result};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
@@ -11,7 +12,7 @@ use datafusion::logical_expr::{Aggregate, Distinct, Expr, LogicalPlan};
 
 use super::error::{SqlState, fail};
 use super::json;
-use super::keys::key;
+use super::keys::{is_shown_apart, key};
 use super::kind::Kind;
 use super::scalar::type_of;
 
@@ -28,8 +29,7 @@ pub(super) fn by_keys(plan: LogicalPlan) -> Result<(LogicalPlan, Option<Vec<Expr
         plan => return Ok((plan, None)),
     };
     let input = Arc::clone(aggregate.input.schema());
-    let is_by_key =
-        |expr: &Expr| type_of(expr, &input).is_ok_and(|data_type| Kind::of(&data_type).is_compared_by_key());
+    let is_by_key = |expr: &Expr| type_of(expr, &input).is_ok_and(|data_type| is_shown_apart(&data_type));
     for expr in &aggregate.group_expr {
         in_grouping_sets(expr, &is_by_key)?;
         json::comparable(expr, &input, "equality")?;
@@ -65,8 +65,8 @@ pub(super) fn by_keys(plan: LogicalPlan) -> Result<(LogicalPlan, Option<Vec<Expr
 
 fn has_values_by_key(schema: &DFSchema) -> bool {
     // `json` is not compared at all, which is said where the columns are.
-    let is_by_key = |kind: Kind| kind.is_compared_by_key() || kind == Kind::Json;
-    schema.fields().iter().any(|field| is_by_key(Kind::of(field.data_type())))
+    let is_by_key = |data_type: &DataType| is_shown_apart(data_type) || Kind::of(data_type) == Kind::Json;
+    schema.fields().iter().any(|field| is_by_key(field.data_type()))
 }
 
 fn in_grouping_sets(expr: &Expr, is_by_key: &dyn Fn(&Expr) -> bool) -> Result<()> {

@@ -40,12 +40,12 @@ static KEY: Function = Function {
     run,
 };
 
-/// Doubles, or arrays of them.
 /// An array of intervals.
 fn is_of_intervals(data_type: &DataType) -> bool {
     matches!(data_type, DataType::List(item) if matches!(item.data_type(), DataType::Interval(_)))
 }
 
+/// Doubles, or arrays of them.
 fn has_doubles(data_type: &DataType) -> bool {
     match data_type {
         DataType::List(item) => item.data_type().is_floating(),
@@ -53,9 +53,14 @@ fn has_doubles(data_type: &DataType) -> bool {
     }
 }
 
-/// Whether values of a type are grouped or sorted by something else than themselves.
-fn has_key(data_type: &DataType) -> bool {
-    has_doubles(data_type) || Kind::of(data_type).is_compared_by_key()
+/// Whether values of a type are compared, grouped and sorted by something else than themselves.
+pub(super) fn has_key(data_type: &DataType) -> bool {
+    has_doubles(data_type) || is_shown_apart(data_type)
+}
+
+/// Whether values of a type can be equal and not alike, so that their key is not what is shown.
+pub(super) fn is_shown_apart(data_type: &DataType) -> bool {
+    Kind::of(data_type).is_compared_by_key() || is_of_intervals(data_type)
 }
 
 static ONE_NAN: Function = Function {
@@ -90,17 +95,25 @@ pub(super) fn with_one_nan(expr: Expr) -> Expr {
     if is_done { expr } else { call(&ONE_NAN, vec![expr]) }
 }
 
+const LENGTH_TYPE: DataType = DataType::Decimal128(NUMERIC_DIGITS_MAX, 0);
+
 static LENGTH: Function = Function {
     name: "interval_length",
     arity: 1..=1,
     volatility: Volatility::Immutable,
-    returns: |arguments| match arguments.kind(0) {
-        Kind::Interval => Ok(DataType::Decimal128(NUMERIC_DIGITS_MAX, 0)),
+    returns: |arguments| match arguments.types.first() {
+        Some(DataType::List(item)) if matches!(item.data_type(), DataType::Interval(_)) => {
+            Ok(DataType::List(Arc::new(item.as_ref().clone().with_data_type(LENGTH_TYPE))))
+        }
+        _ if arguments.kind(0) == Kind::Interval => Ok(LENGTH_TYPE),
         _ => arguments.undefined(),
     },
-    run: |call| {
-        let spans: ArrayRef = Arc::new(intervals(call, 0)?);
-        of_array(&spans)
+    run: |call| match call.arg(0)? {
+        arrays if is_of_intervals(arrays.data_type()) => of_array(arrays),
+        _ => {
+            let spans: ArrayRef = Arc::new(intervals(call, 0)?);
+            of_array(&spans)
+        }
     },
 };
 
@@ -146,7 +159,11 @@ pub(super) fn of_array(values: &ArrayRef) -> Result<ArrayRef> {
 /// intervals.
 pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
     match type_of(&expr, schema) {
-        Ok(DataType::Interval(_)) if !is_key(&expr) => call(&LENGTH, vec![expr]),
+        Ok(data_type)
+            if (matches!(data_type, DataType::Interval(_)) || is_of_intervals(&data_type)) && !is_key(&expr) =>
+        {
+            call(&LENGTH, vec![expr])
+        }
         Ok(DataType::LargeUtf8) if !is_key(&expr) => call(&json::KEY, vec![expr]),
         _ => group_key(expr, schema),
     }
@@ -172,7 +189,7 @@ pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchem
     if let Some(function) = of_arrays(&types, op) {
         return call(function, vec![left, right]);
     }
-    let of_keys = types.iter().any(|data_type| has_doubles(data_type) || Kind::of(data_type).is_compared_by_key());
+    let of_keys = types.iter().any(has_key);
     if !of_keys || !is_comparison(op) {
         return binary(left, op, right);
     }

@@ -1,13 +1,14 @@
-//! `min` and `max` of doubles by group, and of intervals. DataFusion's accumulators for many groups
-//! start from the largest finite double, so they never find an infinity, and forget what came
-//! before a NaN; those for a single group do neither. Intervals it compares by months first.
+//! `min` and `max` of doubles by group, of intervals and of arrays. DataFusion's accumulators for
+//! many groups start from the largest finite double, so they never find an infinity, and forget
+//! what came before a NaN; those for a single group do neither. Intervals it compares by months
+//! first, arrays by the bits of their items.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray};
-use arrow::datatypes::{
-    DataType, Field, FieldRef, Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
-};
+use arrow::array::{Array, ArrayRef, make_comparator};
+use arrow::compute::concat;
+use arrow::datatypes::{DataType, Field, FieldRef, Float32Type, Float64Type};
 use datafusion::common::{Result, ScalarValue, not_impl_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
@@ -17,7 +18,7 @@ use datafusion::logical_expr::{
 };
 
 use super::groups::ExtremeFloats;
-use super::keys::length;
+use super::keys::{NULLS_LAST, of_array};
 use super::of_inner::of_inner;
 use super::type_names::is_character;
 
@@ -31,6 +32,11 @@ impl MinMax {
     pub(super) fn over(inner: Arc<AggregateUDF>) -> AggregateUDF {
         AggregateUDF::new_from_impl(Self { inner })
     }
+}
+
+/// Intervals and arrays, which DataFusion compares by their fields and bits.
+fn is_by_key(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Interval(_) | DataType::List(_))
 }
 
 impl AggregateUDFImpl for MinMax {
@@ -57,15 +63,17 @@ impl AggregateUDFImpl for MinMax {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if matches!(args.return_field.data_type(), DataType::Interval(_)) {
-            return Ok(Box::new(ExtremeInterval { greatest: self.name() == "max", found: None }));
+        let data_type = args.return_field.data_type();
+        if is_by_key(data_type) {
+            let found = ScalarValue::try_new_null(data_type)?;
+            return Ok(Box::new(ExtremeByKey { greatest: self.name() == "max", found }));
         }
         self.inner.accumulator(args)
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
         match args.return_field.data_type() {
-            DataType::Interval(_) => false,
+            data_type if is_by_key(data_type) => false,
             DataType::Float32 | DataType::Float64 => true,
             _ => self.inner.groups_accumulator_supported(args),
         }
@@ -81,8 +89,8 @@ impl AggregateUDFImpl for MinMax {
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        if matches!(args.return_field.data_type(), DataType::Interval(_)) {
-            return not_impl_err!("{} of intervals over a moving frame is not supported", self.name());
+        if is_by_key(args.return_field.data_type()) {
+            return not_impl_err!("{} of intervals or arrays over a moving frame is not supported", self.name());
         }
         self.inner.create_sliding_accumulator(args)
     }
@@ -92,28 +100,32 @@ impl AggregateUDFImpl for MinMax {
     }
 }
 
-/// The longest or shortest interval; the last of several alike.
+/// The greatest or least of what is compared by its key, intervals and arrays; the last of several
+/// alike.
 #[derive(Debug)]
-struct ExtremeInterval {
+struct ExtremeByKey {
     greatest: bool,
-    found: Option<IntervalMonthDayNano>,
+    /// NULL: none yet.
+    found: ScalarValue,
 }
 
-impl Accumulator for ExtremeInterval {
+impl Accumulator for ExtremeByKey {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let Some(spans) = values.first().and_then(|values| values.as_primitive_opt::<IntervalMonthDayNanoType>())
-        else {
-            return Ok(());
+        let Some(values) = values.first() else { return Ok(()) };
+        let candidates = match self.found.is_null() {
+            true => Arc::clone(values),
+            false => concat(&[self.found.to_array()?.as_ref(), values.as_ref()])?,
         };
-        for span in spans.iter().flatten() {
-            let beaten = self.found.is_some_and(|found| match self.greatest {
-                true => length(found) > length(span),
-                false => length(found) < length(span),
-            });
-            if !beaten {
-                self.found = Some(span);
-            }
-        }
+        let keys = of_array(&candidates)?;
+        let compare = make_comparator(&keys, &keys, NULLS_LAST)?;
+        let mut rows = (0..keys.len()).filter(|row| keys.is_valid(*row));
+        let Some(first) = rows.next() else { return Ok(()) };
+        let best = rows.fold(first, |best, row| match compare(row, best) {
+            Ordering::Less if self.greatest => best,
+            Ordering::Greater if !self.greatest => best,
+            _ => row,
+        });
+        self.found = ScalarValue::try_from_array(&candidates, best)?.compacted();
         Ok(())
     }
 
@@ -126,10 +138,10 @@ impl Accumulator for ExtremeInterval {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(ScalarValue::IntervalMonthDayNano(self.found))
+        Ok(self.found.clone())
     }
 
     fn size(&self) -> usize {
-        size_of::<Self>()
+        size_of::<Self>() - size_of::<ScalarValue>() + self.found.size()
     }
 }

@@ -143,6 +143,11 @@ impl Resolver<'_> {
         }
     }
 
+    /// Whether DataFusion would find other values of the expression's type equal.
+    pub(super) fn has_key(&self, expr: &Expr) -> bool {
+        type_of(expr, self.schema).is_ok_and(|data_type| keys::has_key(&data_type))
+    }
+
     pub(super) fn kind(&self, expr: &Expr) -> Option<Kind> {
         type_of(expr, self.schema).ok().map(|data_type| Kind::of(&data_type))
     }
@@ -353,8 +358,9 @@ impl Resolver<'_> {
         let exact_high = stored_types::exact(&expr, Operator::LtEq, &high, self.schema)?;
         let (low_expr, low) = self.pair(expr.clone(), low, &|| ">=".to_owned())?;
         let (high_expr, high) = self.pair(expr.clone(), high, &|| "<=".to_owned())?;
-        // Each bound may need another zero.
-        let keyed = self.kind(&low_expr).is_some_and(has_key);
+        // Each bound may need another zero; arrays are ordered by functions.
+        let keyed =
+            type_of(&low_expr, self.schema).is_ok_and(|data_type| data_type.is_nested() || keys::has_key(&data_type));
         if exact_low.is_none() && exact_high.is_none() && low_expr == high_expr && !keyed {
             return Ok(Expr::Between(Between::new(Box::new(low_expr), negated, Box::new(low), Box::new(high))));
         }
@@ -589,11 +595,6 @@ pub(super) fn as_text_of_type(text: Expr, name: &str) -> Expr {
 
 pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args))
-}
-
-/// Whether DataFusion would compare values of a type otherwise.
-pub(super) fn has_key(kind: Kind) -> bool {
-    kind.is_float() || kind.is_compared_by_key()
 }
 
 /// A type in messages.

@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, UnaryOperator, Value,
+    Expr, GroupByExpr, Ident, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, SelectItem, UnaryOperator, Value,
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::column::{Output, Pick, fold, numbered, pick};
+use super::column::{Output, Pick, fold, numbered, pick, quoted};
 use super::error::{NameError, Result, SqlState, refuse};
 use super::function::keyword_call;
 use super::grouping_sets;
@@ -19,6 +19,9 @@ use crate::syntax::visit_expressions;
 
 /// Most operators one behind the other in an expression that is looked for in the select list.
 const LENGTH_MAX: usize = 100;
+
+/// Begins the names of columns that ORDER BY alone names.
+const ORDER_BY: &str = "__order_by_";
 
 /// An item of a select list, resolved.
 #[derive(Debug)]
@@ -149,6 +152,24 @@ impl Resolver<'_> {
             self.labels.insert(other.clone(), Rc::clone(&items[place].output.label));
             items[place].output.name = other.into();
         }
+    }
+
+    /// Items for the terms of ORDER BY that are none of a select list with sets: the planner sorts
+    /// what it has unnested, which has the columns of the select list alone.
+    pub(super) fn order_beside_sets(&self, items: &[Item], order_by: &mut OrderBy) -> Vec<SelectItem> {
+        let OrderByKind::Expressions(terms) = &mut order_by.kind else { return Vec::new() };
+        if !self.levels.last().is_some_and(|level| level.returns_sets) {
+            return Vec::new();
+        }
+        let mut added = Vec::new();
+        for term in terms.iter_mut().filter(|term| !matches!(term.expr, Expr::Value(_))) {
+            let position = items.len() + added.len();
+            let name =
+                numbered(&format!("{ORDER_BY}{position}"), |name| items.iter().all(|item| *item.output.name != *name));
+            let expr = std::mem::replace(&mut term.expr, number(position));
+            added.push(SelectItem::ExprWithAlias { expr, alias: quoted(&name, Span::empty()) });
+        }
+        added
     }
 
     /// The label of a column that has another name in the plan.

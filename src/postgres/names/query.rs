@@ -2,17 +2,20 @@
 
 use datafusion::sql::sqlparser::ast::{
     Expr, Fetch, LimitClause, OrderBy, Query, Select, SelectItem, SetExpr, SetOperator, SetQuantifier, Spanned, Table,
-    Values, WildcardAdditionalOptions,
+    TableAlias, TableFactor, TableWithJoins, Values, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::column::{Column, Output, Place};
+use super::column::{Column, Output, Place, quoted};
 use super::error::{NameError, Result, SqlState};
 use super::order::is_long;
 use super::placement::Clause;
 use super::scope::{Frame, Level, Resolver};
-use crate::syntax::{plain_select, plain_table};
+use crate::syntax::{plain_query, plain_select, plain_table};
+
+/// The name of a query within another that leaves out columns.
+const SORTED: &str = "__sorted";
 
 impl Resolver<'_> {
     /// Resolves the names of a query; returns its output columns.
@@ -60,6 +63,7 @@ impl Resolver<'_> {
             }
         };
         self.around(query)?;
+        leave_out_others(query, &outputs);
         Ok(outputs)
     }
 
@@ -155,6 +159,26 @@ impl Resolver<'_> {
         let frame = Frame { sources: Vec::new(), columns: columns.collect() };
         self.within(Level { frame, ..Level::default() }, |resolver| resolver.order_rows(order_by, outputs))
     }
+}
+
+/// Puts a query around one whose select list has more columns than its outputs.
+fn leave_out_others(query: &mut Query, outputs: &[Output]) {
+    if !matches!(query.body.as_ref(), SetExpr::Select(select) if select.projection.len() > outputs.len()) {
+        return;
+    }
+    let items = outputs.iter().map(|output| {
+        let path = [SORTED, output.name.as_ref()].map(|name| quoted(name, Span::empty()));
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(path.to_vec()))
+    });
+    let mut inner = plain_query(SetExpr::Select(Box::new(plain_select(items.collect(), Vec::new()))));
+    std::mem::swap(&mut inner.body, &mut query.body);
+    inner.order_by = query.order_by.take();
+    inner.limit_clause = query.limit_clause.take();
+    inner.fetch = query.fetch.take();
+    let SetExpr::Select(outer) = query.body.as_mut() else { return };
+    let alias = TableAlias { explicit: true, name: quoted(SORTED, Span::empty()), columns: Vec::new(), at: None };
+    let relation = TableFactor::Derived { lateral: false, subquery: Box::new(inner), alias: Some(alias), sample: None };
+    outer.from.push(TableWithJoins { relation, joins: Vec::new() });
 }
 
 /// Where the first output column of a query stands.

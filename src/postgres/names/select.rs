@@ -22,7 +22,8 @@ use crate::plan_size::{columns_of, excess_columns};
 const SELECT_ITEMS_MAX: usize = 1664;
 
 impl Resolver<'_> {
-    /// Resolves the names of a SELECT and in the ORDER BY behind it; returns its output columns.
+    /// Resolves the names of a SELECT and in the ORDER BY behind it; returns its output columns,
+    /// behind which there may be others in the select list that ORDER BY alone names.
     pub(super) fn select(&mut self, select: &mut Select, order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
         refuse_foreign(select)?;
         let frame = self.from(&mut select.from)?;
@@ -66,14 +67,19 @@ impl Resolver<'_> {
             for term in terms.iter_mut() {
                 self.output_term(term, &items, As::Expression, "DISTINCT ON")?;
             }
-            if let Some(order_by) = order_by {
+            if let Some(order_by) = order_by.as_deref_mut() {
                 distinct_in_order(terms, order_by)?;
             }
         }
         self.count_columns()?;
+        let hidden = match order_by {
+            Some(order_by) if select.distinct.is_none() => self.order_beside_sets(&items, order_by),
+            _ => Vec::new(),
+        };
         let (projection, outputs) =
             items.into_iter().map(|item| if self.is_outer(&item.expr) { aliased(item) } else { written(item) }).unzip();
         select.projection = projection;
+        select.projection.extend(hidden);
         Ok(outputs)
     }
 

@@ -8,6 +8,7 @@
 mod consumers;
 mod propagate;
 mod rows;
+mod sets;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use datafusion::logical_expr::{Distinct, Expr, Limit, LogicalPlan, Projection, S
 use datafusion::optimizer::AnalyzerRule;
 
 use super::decorrelation::{has_subqueries, in_subquery, pushed_down};
+use rows::{Term, project_to};
 
 /// Runs after types are settled, and before subqueries become joins, which keep no order.
 #[derive(Debug)]
@@ -63,9 +65,12 @@ impl Propagation {
     fn observed(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
         match self.with_subqueries(plan)? {
             // A sort stays where it is if nothing above it could disturb the order.
-            LogicalPlan::Sort(Sort { expr, input, fetch }) => {
-                let input = Arc::new(self.rows(Arc::unwrap_or_clone(input), false)?.plan);
-                Ok(LogicalPlan::Sort(Sort { expr, input, fetch }))
+            LogicalPlan::Sort(Sort { mut expr, input, fetch }) => {
+                let schema = Arc::clone(input.schema());
+                let (input, ordinals) = self.with_ordinals(Arc::unwrap_or_clone(input))?;
+                expr.extend(ordinals.iter().map(Term::sort));
+                let input = Arc::new(self.rows(input, false)?.plan);
+                project_to(LogicalPlan::Sort(Sort { expr, input, fetch }), &schema)
             }
             LogicalPlan::Projection(projection) if projection.expr.iter().all(is_column) => {
                 let input = self.observed(Arc::unwrap_or_clone(projection.input))?;

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{
     Unnest,
 };
 
-use super::rows::{Rows, Term, with_columns};
+use super::rows::{Rows, Term, project_to, with_columns};
 use super::{Propagation, on_sort, sorts};
 use crate::desugar::decorrelation::holds_subquery;
 
@@ -63,13 +63,16 @@ impl Propagation {
     }
 
     fn sort(&mut self, sort: Sort, wanted: bool) -> Result<Rows> {
-        let input = self.rows(Arc::unwrap_or_clone(sort.input), false)?.plan;
         if !wanted {
-            return Ok(Rows::unordered(input));
+            return self.rows(Arc::unwrap_or_clone(sort.input), false);
         }
+        let schema = Arc::clone(sort.input.schema());
+        let (input, ordinals) = self.with_ordinals(Arc::unwrap_or_clone(sort.input))?;
+        let input = self.rows(input, false)?.plan;
         if sort.expr.iter().any(|by| holds_subquery(&by.expr) || by.expr.contains_outer()) {
-            let input = Arc::new(input);
-            return Ok(Rows::unordered(LogicalPlan::Sort(Sort { input, ..sort })));
+            let expr = sort.expr.into_iter().chain(ordinals.iter().map(Term::sort)).collect();
+            let sorted = LogicalPlan::Sort(Sort { expr, input: Arc::new(input), fetch: None });
+            return Ok(Rows::unordered(project_to(sorted, &schema)?));
         }
         let mut added = Vec::new();
         let order = sort.expr.into_iter().map(|by| {
@@ -83,7 +86,7 @@ impl Propagation {
             };
             Term { column, asc: by.asc, nulls_first: by.nulls_first }
         });
-        let order = distinct(order);
+        let order = distinct(order.chain(ordinals));
         Ok(Rows { plan: with_columns(input, added)?, order })
     }
 
@@ -158,7 +161,7 @@ impl Propagation {
     }
 
     fn unnest(&mut self, unnest: Unnest, wanted: bool) -> Result<Rows> {
-        let Rows { mut plan, mut order } = self.rows(Arc::unwrap_or_clone(unnest.input), wanted)?;
+        let Rows { mut plan, mut order } = self.rows(unnest.input.as_ref().clone(), wanted)?;
         // A column that is taken apart does not come out of it.
         let mut added = Vec::new();
         for term in order.iter_mut().filter(|term| unnest.exec_columns.contains(&term.column)) {
@@ -167,8 +170,13 @@ impl Propagation {
             term.column = Column::new_unqualified(name);
         }
         plan = with_columns(plan, added)?;
-        let plan =
-            LogicalPlanBuilder::from(plan).unnest_columns_with_options(unnest.exec_columns, unnest.options)?.build()?;
+        if order.is_empty() {
+            let (columns, options) = (unnest.exec_columns, unnest.options);
+            let plan = LogicalPlanBuilder::from(plan).unnest_columns_with_options(columns, options)?.build()?;
+            return Ok(Rows::unordered(plan));
+        }
+        let (plan, ordinals) = self.unnested(plan, unnest, true)?;
+        order.extend(ordinals);
         Ok(Rows { plan, order })
     }
 

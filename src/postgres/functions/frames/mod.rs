@@ -125,7 +125,7 @@ impl AggregateUDFImpl for FrameAggregate {
         let retracts = match self.name() {
             "bool_and" => return Ok(Box::new(Booleans::and())),
             "bool_or" => return Ok(Box::new(Booleans::or())),
-            "min" | "max" => !matches!(argument, DataType::Interval(_)),
+            "min" | "max" => !matches!(argument, DataType::Interval(_) | DataType::List(_)),
             name => SUMS.contains(&name) && !argument.is_floating(),
         };
         if retracts {

@@ -164,11 +164,17 @@ pub const ARRAY_ORDINALS: &str = "array_ordinals";
 pub(super) fn polymorphic() -> Vec<Arc<ScalarUDF>> {
     [Polymorphic::Expand, Polymorphic::OrEmpty, Polymorphic::Ordinals, Polymorphic::AclExplode]
         .into_iter()
-        .map(|kind| {
-            let signature = Signature::user_defined(Volatility::Immutable);
-            Arc::new(ScalarUDF::new_from_impl(ArrayFunction { kind, signature }))
-        })
+        .map(|kind| Arc::new(function_of(kind)))
         .collect()
+}
+
+fn function_of(kind: Polymorphic) -> ScalarUDF {
+    ScalarUDF::new_from_impl(ArrayFunction { kind, signature: Signature::user_defined(Volatility::Immutable) })
+}
+
+/// The ordinals of the items of the longest of its arrays, as `bigint[]`.
+pub fn array_ordinals() -> ScalarUDF {
+    function_of(Polymorphic::Ordinals)
 }
 
 impl ArrayFunction {

@@ -24,7 +24,7 @@ mod visibility;
 #[cfg(test)]
 mod tests;
 
-pub use arrays::{ARRAY_OR_EMPTY, ARRAY_ORDINALS};
+pub use arrays::{ARRAY_OR_EMPTY, ARRAY_ORDINALS, array_ordinals};
 pub use context::{
     ConstraintFacts, FunctionContext, FunctionContextExtension, FunctionFacts, IndexFacts, RelationFacts, SettingFacts,
     TypeFacts,
