@@ -61,6 +61,53 @@ pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
         true,
         "SELECT (SELECT 1 + 1 FROM parts WHERE small = -7) IS NULL, (SELECT now() FROM parts WHERE small = -7) IS NULL, coalesce((SELECT 'a' || 'b' FROM parts WHERE {b} AND small = -7), 'none')",
     ),
+    // Arrays and records with NULLs in them, in joins, set operations, IN, ANY and ALL.
+    (
+        true,
+        "SELECT count(*) FROM items i LEFT JOIN parts p ON ARRAY[i.small] = ARRAY[p.small] WHERE p.small > 0 OR p.small IS NULL",
+    ),
+    (true, "SELECT ARRAY[small, big] FROM items WHERE {b} INTERSECT SELECT ARRAY[small::int8, big] FROM parts"),
+    (true, "SELECT ARRAY[{x}] FROM items EXCEPT SELECT ARRAY[{x}] FROM items WHERE \"PartitionKey\" = 'p1'"),
+    (true, "SELECT ROW({i}, {t}) FROM items EXCEPT SELECT ROW({i}, {t}) FROM items WHERE {b}"),
+    (
+        true,
+        "SELECT count(*) FROM (SELECT ({x}, txt) AS r FROM items) a JOIN (SELECT ({x}, txt) AS r FROM items WHERE {b}) b USING (r)",
+    ),
+    (
+        true,
+        "SELECT ARRAY[{x}] IN (SELECT ARRAY[{x}] FROM items WHERE {b}), ARRAY[small] > ANY (SELECT ARRAY[small] FROM parts), ARRAY[txt] < ALL (SELECT ARRAY[txt] FROM parts WHERE {b}) FROM items ORDER BY \"PartitionKey\", \"RowKey\"",
+    ),
+    (
+        true,
+        "SELECT r IS NULL, r IS NOT NULL FROM (SELECT ({x}, {x}) AS r, \"PartitionKey\" AS p, \"RowKey\" AS k FROM items) q ORDER BY p, k",
+    ),
+    // Rows with and without more parentheses.
+    (
+        true,
+        "SELECT ({i}, {t}) BETWEEN (0, 'a') AND ({i}, 'z'), ((small, {t})) < ((2, 'b')), (({i}, txt)) IN ((1, 'a'), ((2, txt))) FROM items ORDER BY \"PartitionKey\", \"RowKey\"",
+    ),
+    (
+        true,
+        "SELECT count(*) FROM items a JOIN items b ON (a.{c}, a.flag) IS NOT DISTINCT FROM (b.{c}, b.flag) WHERE (a.small, {x}) IS DISTINCT FROM (b.big, NULL)",
+    ),
+    // Sides of other types.
+    (
+        true,
+        "SELECT num > ANY (SELECT small / 3.0 FROM parts), {n} <> ALL (SELECT num FROM items WHERE num IS NOT NULL), small = ANY (SELECT num FROM parts), at >= ANY (SELECT at::date FROM parts), at::date IN (SELECT at FROM parts) FROM items ORDER BY \"PartitionKey\", \"RowKey\"",
+    ),
+    // Several of a kind above a grouping.
+    (
+        true,
+        "SELECT {i} IN (SELECT small FROM parts), {i} IN (SELECT big FROM parts), EXISTS (SELECT 1 FROM parts p WHERE p.small = items.small), EXISTS (SELECT 1 FROM parts p WHERE p.big = items.big), count(*) FROM items GROUP BY 1, 2, 3, 4",
+    ),
+    (
+        true,
+        "SELECT sum(CASE WHEN small IN (SELECT small FROM parts WHERE {b}) THEN 1 ELSE 0 END), sum(CASE WHEN small IN (SELECT 1) THEN 1 ELSE 0 END), count(*) FILTER (WHERE {i} IN (SELECT 2)) FROM items",
+    ),
+    (
+        true,
+        "SELECT (SELECT count(*) FROM parts p WHERE p.small = i.small AND p.flag), (SELECT count(*) FROM parts p WHERE p.small = i.small AND NOT p.flag), count(*) FROM items i GROUP BY 1, 2 HAVING count(*) > (SELECT 1) ORDER BY (SELECT 3), 1, 2, 3",
+    ),
     // Of one row at most: whether one of several fails where OR is true without it is left open.
     (
         true,

@@ -8,12 +8,12 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRewriter};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
 use datafusion::functions_nested::array_has::array_has_udf;
-use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, InSubquery, ScalarFunction, SetComparison, WindowFunction};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Projection, RecursiveQuery, ScalarUDF, Subquery,
-    Values, WindowFunctionDefinition,
+    Cast, Expr, ExprSchemable, Join, LogicalPlan, LogicalPlanBuilder, Operator, Projection, RecursiveQuery, ScalarUDF,
+    Subquery, Values, WindowFunctionDefinition,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -21,6 +21,7 @@ use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
 use super::array_items;
 use super::cast::PostgresCast;
+use super::compared_subqueries::paired;
 use super::deferred;
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
@@ -286,6 +287,10 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
         Expr::WindowFunction(window) => {
             let WindowFunction { fun, mut params } = *window;
             let name = fun.name();
+            if OF_ANY_TYPE.contains(&name) && params.args.is_empty() {
+                let message = format!("function {name}() does not exist");
+                return super::error::fail(super::error::SqlState::UNDEFINED_FUNCTION, message);
+            }
             let untyped = |arg: &Expr| matches!(arg, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Null, _));
             if OF_ANY_TYPE.contains(&name) && params.args.first().is_some_and(untyped) {
                 let message = "could not determine polymorphic type because input has type unknown";
@@ -318,30 +323,14 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             Ok(Expr::from(framed(WindowFunction { fun, params }, &argument, limits)?))
         }
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
-            let column = subquery.subquery.schema().field(0).data_type().clone();
-            let from = expr.get_type(resolver.schema)?;
-            let (kind, wanted) = (Kind::of(&from), Kind::of(&column));
-            let has_float = kind != wanted && (kind.is_float() || wanted.is_float());
-            let (expr, columns) = if let Some(zone) = resolver.zone
-                && has_float
-                && kind.is_number()
-                && wanted.is_number()
-            {
-                let columns = set_operations::as_doubles(subquery.subquery, zone)?;
-                (resolver.to(*expr, &from, &DataType::Float64)?, columns)
-            } else {
-                let expr = match kind.common(wanted) {
-                    Some(common) if kind.is_day() && wanted.is_day() && common == wanted => {
-                        resolver.to(*expr, &from, &column)?
-                    }
-                    None if unknown_text(&expr).is_some() => resolver.to(*expr, &from, &column)?,
-                    _ => *expr,
-                };
-                (expr, subquery.subquery)
-            };
-            let expr = Box::new(keys::key(expr, resolver.schema));
-            let subquery = Subquery { subquery: keys::of_columns(columns, keys::key)?, ..subquery };
-            Ok(Expr::InSubquery(InSubquery { expr, subquery, negated }))
+            let (expr, subquery) = paired(*expr, subquery, Operator::Eq, resolver)?;
+            let expr = Box::new(keys::equality_key(expr, resolver.schema));
+            let members = keys::of_columns(subquery.subquery, keys::equality_key)?;
+            Ok(Expr::InSubquery(InSubquery { expr, subquery: Subquery { subquery: members, ..subquery }, negated }))
+        }
+        Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
+            let (expr, subquery) = paired(*expr, subquery, op, resolver)?;
+            Ok(Expr::SetComparison(SetComparison { expr: Box::new(expr), subquery, op, quantifier }))
         }
         Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
             // A constant whose cast waited for the session's zone.
@@ -538,7 +527,12 @@ fn join(join: Join, zone: &Zone) -> Result<LogicalPlan> {
         .into_iter()
         .map(|(left, right)| {
             let (left, right) = resolver.pair(left, right, &|| "=".to_owned())?;
-            Ok((keys::key(left, &both), keys::key(right, &both)))
+            let types = (type_of(&left, &both)?, type_of(&right, &both)?);
+            let (left, right) = match keys::in_one_type(&types.0, &types.1) {
+                Some(wanted) => (keys::cast_to(left, &types.0, &wanted), keys::cast_to(right, &types.1, &wanted)),
+                None => (left, right),
+            };
+            Ok((keys::equality_key(left, &both), keys::equality_key(right, &both)))
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(LogicalPlan::Join(join))

@@ -7,15 +7,19 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, ListArray, make_comparator};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, Decimal128Array, ListArray, StructArray, make_comparator,
+};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{
     DataType, Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, IntervalUnit,
 };
+use arrow::row::{RowConverter, SortField};
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Distinct, Expr, ExprSchemable, LogicalPlan, Operator, Projection, Sort, SortExpr, Volatility,
+    Aggregate, BinaryExpr, Cast, Distinct, Expr, ExprSchemable, LogicalPlan, Operator, Projection, Sort, SortExpr,
+    Volatility,
 };
 
 use super::calendar::MICROS_PER_DAY;
@@ -145,7 +149,16 @@ pub(super) fn of_array(values: &ArrayRef) -> Result<ArrayRef> {
                 .as_primitive::<Float64Type>()
                 .unary::<_, Float64Type>(|value| if value.is_nan() { f64::NAN } else { value + 0.0 }),
         ),
-        data_type @ DataType::List(item) if has_doubles(data_type) || is_of_intervals(data_type) => {
+        DataType::Struct(fields) => {
+            let rows = values.as_struct();
+            let columns = rows.columns().iter().map(of_array).collect::<Result<Vec<_>>>()?;
+            let fields = fields
+                .iter()
+                .zip(&columns)
+                .map(|(field, column)| Arc::new(field.as_ref().clone().with_data_type(column.data_type().clone())));
+            Arc::new(StructArray::try_new(fields.collect(), columns, rows.nulls().cloned())?)
+        }
+        DataType::List(item) if has_keys(item.data_type()) => {
             let lists = values.as_list::<i32>();
             let (items, nulls) = (of_array(lists.values())?, lists.nulls().cloned());
             let item = Arc::new(item.as_ref().clone().with_data_type(items.data_type().clone()));
@@ -155,8 +168,16 @@ pub(super) fn of_array(values: &ArrayRef) -> Result<ArrayRef> {
     })
 }
 
-/// The expression as a key by which rows are sorted and joined, if it is one of doubles or
-/// intervals.
+/// Whether values, or what is in them, are compared by something else than themselves.
+fn has_keys(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::List(item) => has_keys(item.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_keys(field.data_type())),
+        data_type => data_type.is_floating() || matches!(data_type, DataType::Interval(_)),
+    }
+}
+
+/// The expression as a key by which rows are sorted, if it is one of doubles or intervals.
 pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
     match type_of(&expr, schema) {
         Ok(data_type)
@@ -167,6 +188,85 @@ pub fn key(expr: Expr, schema: &DFSchema) -> Expr {
         Ok(DataType::LargeUtf8) if !is_key(&expr) => call(&json::KEY, vec![expr]),
         _ => group_key(expr, schema),
     }
+}
+
+static EQUALITY_KEY: Function = Function {
+    name: "equality_key",
+    arity: 1..=1,
+    volatility: Volatility::Immutable,
+    returns: |arguments| match arguments.types.first() {
+        Some(data_type) if is_of_several(data_type) => Ok(DataType::Binary),
+        _ => arguments.undefined(),
+    },
+    run: |call| {
+        let values = of_array(call.arg(0)?)?;
+        let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())])?;
+        let rows = converter.convert_columns(std::slice::from_ref(&values))?;
+        let mut keys = BinaryBuilder::with_capacity(values.len(), rows.size());
+        for (at, row) in rows.iter().enumerate() {
+            match values.is_valid(at) {
+                true => keys.append_value(row.data()),
+                false => keys.append_null(),
+            }
+        }
+        Ok(Arc::new(keys.finish()))
+    },
+};
+
+/// Arrays and records, in which a NULL is equal to a NULL.
+fn is_of_several(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::List(_) | DataType::Struct(_))
+}
+
+/// The expression as a key by which rows are joined: DataFusion finds arrays and records equal to
+/// nothing once one of them holds a NULL.
+pub(super) fn equality_key(expr: Expr, schema: &DFSchema) -> Expr {
+    match type_of(&expr, schema) {
+        Ok(data_type) if is_of_several(&data_type) && !is_key(&expr) => call(&EQUALITY_KEY, vec![expr]),
+        _ => key(expr, schema),
+    }
+}
+
+/// The type in which arrays or records of two types are compared. `None`: of others, and of those
+/// that the engine brings together.
+pub(super) fn in_one_type(left: &DataType, right: &DataType) -> Option<DataType> {
+    match (left, right) {
+        (DataType::List(left), DataType::List(right)) => {
+            let item = item_in_one_type(left.data_type(), right.data_type())?;
+            Some(DataType::List(Arc::new(left.as_ref().clone().with_data_type(item))))
+        }
+        (DataType::Struct(left), DataType::Struct(right)) if left.len() == right.len() => {
+            let fields = left.iter().zip(right.iter()).map(|(left, right)| {
+                let data_type = item_in_one_type(left.data_type(), right.data_type())?;
+                Some(Arc::new(left.as_ref().clone().with_data_type(data_type).with_nullable(true)))
+            });
+            Some(DataType::Struct(fields.collect::<Option<_>>()?))
+        }
+        _ => None,
+    }
+}
+
+fn item_in_one_type(left: &DataType, right: &DataType) -> Option<DataType> {
+    if left == right || right.is_null() {
+        return Some(left.clone());
+    }
+    if left.is_null() {
+        return Some(right.clone());
+    }
+    if is_of_several(left) {
+        return in_one_type(left, right);
+    }
+    Kind::of(left).common(Kind::of(right))?.arrow()
+}
+
+/// An array or record in another type.
+pub(super) fn cast_to(expr: Expr, from: &DataType, wanted: &DataType) -> Expr {
+    if from == wanted { expr } else { Expr::Cast(Cast::new(Box::new(expr), wanted.clone())) }
+}
+
+/// A comparison of what may be keys already.
+pub fn comparison_of_keys(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Expr {
+    comparison(left, op, right, schema, false)
 }
 
 /// The expression as a key by which rows are grouped, whose value is shown, if it is one of
@@ -186,6 +286,13 @@ pub fn group_key(expr: Expr, schema: &DFSchema) -> Expr {
 pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchema, stored: bool) -> Expr {
     let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     let types = [&left, &right].map(|side| type_of(side, schema).unwrap_or(DataType::Null));
+    use Operator::{Eq, IsDistinctFrom, IsNotDistinctFrom, NotEq};
+    if matches!(op, Eq | NotEq | IsDistinctFrom | IsNotDistinctFrom)
+        && let Some(wanted) = in_one_type(&types[0], &types[1])
+    {
+        let key = |expr, from: &DataType| equality_key(cast_to(expr, from, &wanted), schema);
+        return binary(key(left, &types[0]), op, key(right, &types[1]));
+    }
     if let Some(function) = of_arrays(&types, op) {
         return call(function, vec![left, right]);
     }
@@ -273,7 +380,9 @@ fn is_nonzero(expr: &Expr) -> bool {
 fn is_key(expr: &Expr) -> bool {
     match expr {
         Expr::Alias(alias) => is_key(&alias.expr),
-        Expr::ScalarFunction(function) => [KEY.name, LENGTH.name, json::KEY.name].contains(&function.func.name()),
+        Expr::ScalarFunction(function) => {
+            [KEY.name, LENGTH.name, EQUALITY_KEY.name, json::KEY.name].contains(&function.func.name())
+        }
         _ => false,
     }
 }
@@ -387,7 +496,7 @@ pub(super) fn sort_once(order_by: &mut Vec<SortExpr>) {
 /// The plan with its columns as keys.
 pub(super) fn of_columns(plan: Arc<LogicalPlan>, key: fn(Expr, &DFSchema) -> Expr) -> Result<Arc<LogicalPlan>> {
     let schema = Arc::clone(plan.schema());
-    if !schema.fields().iter().any(|field| has_key(field.data_type())) {
+    if !schema.fields().iter().any(|field| has_key(field.data_type()) || is_of_several(field.data_type())) {
         return Ok(plan);
     }
     let columns = schema.columns().into_iter().map(|column| named(Expr::Column(column), &schema, key));

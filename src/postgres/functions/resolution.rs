@@ -7,8 +7,9 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use arrow_schema::extension::Uuid;
 use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::functions::core::get_field;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, ExprSchemable, Operator};
+use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, ExprSchemable, Operator, lit};
 
 use super::arithmetic;
 use super::array_literal;
@@ -63,6 +64,15 @@ impl Resolver<'_> {
                     None => Expr::Negative(inner),
                 })
             }
+            Expr::Negative(inner) if self.zone.is_some() => match self.kind(&inner) {
+                Some(kind) if !kind.is_number() && !matches!(kind, Kind::Interval | Kind::Null | Kind::Other) => {
+                    let message = format!("operator does not exist: - {}", kind.name());
+                    fail(SqlState::UNDEFINED_FUNCTION, message)
+                }
+                _ => Ok(Expr::Negative(inner)),
+            },
+            Expr::IsNull(inner) => self.null_test(*inner, Expr::IsNull),
+            Expr::IsNotNull(inner) => self.null_test(*inner, Expr::IsNotNull),
             Expr::BinaryExpr(binary) => self.binary(binary),
             Expr::IsTrue(_)
             | Expr::IsNotTrue(_)
@@ -213,6 +223,14 @@ impl Resolver<'_> {
     }
 
     /// Both sides of a comparison in one type.
+    /// A record is NULL if all its fields are, and is not if none is.
+    fn null_test(&self, inner: Expr, test: fn(Box<Expr>) -> Expr) -> Result<Expr> {
+        let Ok(DataType::Struct(fields)) = type_of(&inner, self.schema) else { return Ok(test(Box::new(inner))) };
+        let of_field = |name: &str| get_field().call(vec![inner.clone(), lit(name)]);
+        let each = fields.iter().map(|field| test(Box::new(of_field(field.name()))));
+        Ok(each.reduce(Expr::and).unwrap_or_else(|| test(Box::new(inner.clone()))))
+    }
+
     pub(super) fn comparison(&self, left: Expr, op: Operator, right: Expr) -> Result<Expr> {
         if let Some(exact) = stored_types::exact(&left, op, &right, self.schema)? {
             return Ok(exact);

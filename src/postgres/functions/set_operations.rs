@@ -163,17 +163,6 @@ pub(super) fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: &Z
     Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(plan))?))
 }
 
-/// A plan of one column whose values are doubles.
-pub(super) fn as_doubles(plan: Arc<LogicalPlan>, zone: &Zone) -> Result<Arc<LogicalPlan>> {
-    let schema = Arc::clone(plan.schema());
-    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
-    let (qualifier, field) = schema.qualified_field(0);
-    let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
-    // Of a name of its own: what the subquery is correlated by may stand beside it later.
-    let cast = resolver.to(column, field.data_type(), &DataType::Float64)?.alias("as double");
-    Ok(Arc::new(LogicalPlan::Projection(Projection::try_new(vec![cast], plan)?)))
-}
-
 fn cast_all(
     exprs: Vec<Expr>,
     wanted: &[Option<DataType>],

@@ -14,6 +14,7 @@ use super::balanced::{balance, joined, nested};
 use super::decimal::Decimal;
 use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use super::like_items;
+use super::row_syntax::{of_each, row_between, row_comparison, row_distinction, row_in_list, tuple};
 use super::scalar::{EQUALS_ANY, MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
 use super::type_names::type_called;
@@ -81,6 +82,9 @@ fn rewritten(expr: Expr) -> Expr {
             call(name, vec![*left, right])
         }
         Expr::BinaryOp { left, op, right } => row_comparison(*left, op, *right),
+        Expr::IsDistinctFrom(left, right) => row_distinction(*left, *right, true),
+        Expr::IsNotDistinctFrom(left, right) => row_distinction(*left, *right, false),
+        Expr::Between { expr, negated, low, high } => row_between(*expr, negated, *low, *high),
         Expr::IsNull(inner) => of_each(*inner, Expr::IsNull),
         Expr::IsNotNull(inner) => of_each(*inner, Expr::IsNotNull),
         Expr::Cast { kind, expr, data_type, array, format } => match moment_of_word(literal_text(&expr), &data_type) {
@@ -341,72 +345,6 @@ fn is_slice(access: &AccessExpr) -> bool {
     matches!(access, AccessExpr::Subscript(Subscript::Slice { .. }))
 }
 
-/// Rows are compared by their first values that differ; a NULL before those makes it unknown. The
-/// query engine takes rows for structs, in which a NULL is a value.
-fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
-    use BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or, PGStartsWith};
-    // A row beside what is none stays as it is written.
-    let (left, right) = if is_row(&left) && is_row(&right) { (tuple(left), tuple(right)) } else { (left, right) };
-    match (left, op, right) {
-        (left, PGStartsWith, right) => call("starts_with", vec![left, right]),
-        (Expr::Tuple(left), op @ (Eq | NotEq | Lt | LtEq | Gt | GtEq), Expr::Tuple(right))
-            if left.len() == right.len() && !left.is_empty() =>
-        {
-            let pairs = left.into_iter().zip(right).map(|(left, right)| match is_row(&left) && is_row(&right) {
-                true => (record(left), record(right)),
-                false => (left, right),
-            });
-            if matches!(op, Eq | NotEq) {
-                let joined = if op == Eq { And } else { Or };
-                let each = pairs.map(|(left, right)| nested(left, op.clone(), right));
-                return each.reduce(|all, one| nested(all, joined.clone(), one)).unwrap_or(Expr::value(Value::Null));
-            }
-            let strict = match op {
-                Lt | LtEq => Lt,
-                _ => Gt,
-            };
-            let mut compared: Option<Expr> = None;
-            let mut may_fail = false;
-            for (left, right) in pairs.rev() {
-                let is_plain = is_stored_or_given(&left) && is_stored_or_given(&right);
-                compared = Some(match compared {
-                    None => nested(left, op.clone(), right),
-                    Some(rest) => {
-                        let equal = nested(left.clone(), Eq, right.clone());
-                        // Behind a NULL nothing is computed.
-                        let equal = if may_fail { Expr::IsTrue(Box::new(equal)) } else { equal };
-                        nested(nested(left, strict.clone(), right), Or, nested(equal, And, rest))
-                    }
-                });
-                may_fail |= !is_plain;
-            }
-            compared.unwrap_or(Expr::value(Value::Null))
-        }
-        (left, op, right) => Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) },
-    }
-}
-
-/// Whether a value is that of a column, a literal or a parameter.
-fn is_stored_or_given(expr: &Expr) -> bool {
-    match expr {
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => true,
-        Expr::Nested(inner) => is_stored_or_given(inner),
-        Expr::Cast { expr, .. } => matches!(expr.as_ref(), Expr::Value(_)),
-        _ => false,
-    }
-}
-
-fn row_in_list(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
-    let Expr::Tuple(row) = &expr else { return Expr::InList { expr: Box::new(expr), list, negated } };
-    let fits = |item: &Expr| matches!(item, Expr::Tuple(values) if values.len() == row.len());
-    if list.is_empty() || !list.iter().all(fits) {
-        return Expr::InList { expr: Box::new(expr), list, negated };
-    }
-    let each = list.into_iter().map(|item| row_comparison(Expr::Tuple(row.clone()), BinaryOperator::Eq, item));
-    let any = joined(each.collect(), BinaryOperator::Or);
-    if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(any) } } else { any }
-}
-
 /// Functions by the names that DataFusion has for them; `nullif` compares as `=` does.
 fn renamed(mut function: Function) -> Expr {
     let name = match function.name.0.as_slice() {
@@ -546,57 +484,6 @@ fn overlaps(left: Expr, right: Expr) -> Expr {
     }
 }
 
-/// A row is NULL if all its values are, and is not if none is.
-fn of_each(row: Expr, test: fn(Box<Expr>) -> Expr) -> Expr {
-    match tuple(row) {
-        Expr::Tuple(values) if !values.is_empty() => {
-            let each = values.into_iter().map(|value| Expr::Nested(Box::new(test(Box::new(value)))));
-            let all = each.reduce(|all, one| nested(all, BinaryOperator::And, one));
-            all.unwrap_or(Expr::value(Value::Null))
-        }
-        row => test(Box::new(row)),
-    }
-}
-
-/// Whether a row is written out.
-fn is_row(expr: &Expr) -> bool {
-    match expr {
-        Expr::Tuple(_) => true,
-        Expr::Function(function) => {
-            let name = match function.name.0.as_slice() {
-                [part] => part.as_ident(),
-                _ => None,
-            };
-            name.is_some_and(|name| name.value.eq_ignore_ascii_case("row"))
-        }
-        _ => false,
-    }
-}
-
-/// A row as one value, those in it as well: in a tuple the planner takes names and literals only.
-fn record(row: Expr) -> Expr {
-    match tuple(row) {
-        Expr::Tuple(values) => call("row", values.into_iter().map(record).collect()),
-        other => other,
-    }
-}
-
-/// `ROW(a, b)` as `(a, b)`.
-fn tuple(expr: Expr) -> Expr {
-    let Expr::Function(function) = expr else { return expr };
-    let is_row = function.name.to_string().trim_matches('"').eq_ignore_ascii_case("row");
-    match &function.args {
-        FunctionArguments::List(list) if is_row => {
-            let values = list.args.iter().map(|argument| match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
-                _ => None,
-            });
-            values.collect::<Option<Vec<_>>>().map_or_else(|| Expr::Function(function.clone()), Expr::Tuple)
-        }
-        _ => Expr::Function(function),
-    }
-}
-
 fn literal_text(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), .. }) => Some(text),
@@ -644,7 +531,7 @@ fn null_if(function: Function) -> Expr {
     }
 }
 
-fn call(name: &str, args: Vec<Expr>) -> Expr {
+pub(super) fn call(name: &str, args: Vec<Expr>) -> Expr {
     plain_call(ObjectName::from(vec![Ident::new(name)]), args)
 }
 

@@ -78,6 +78,7 @@ impl From<Output> for OutputColumn {
 }
 
 /// Names for the plan: the first column of a label keeps it, others get a number that no label has.
+/// What has a point in it could be the name of another with its relation's, and gets one as well.
 pub(super) fn unique(labels: &[Rc<str>]) -> Vec<Rc<str>> {
     let mut taken: HashSet<Rc<str>> = labels.iter().cloned().collect();
     // Those below are taken for sure.
@@ -87,7 +88,12 @@ pub(super) fn unique(labels: &[Rc<str>]) -> Vec<Rc<str>> {
         .map(|label| match next.entry(label) {
             Entry::Vacant(entry) => {
                 entry.insert(NUMBER_FIRST);
-                Rc::clone(label)
+                if !label.contains('.') {
+                    return Rc::clone(label);
+                }
+                let name: Rc<str> = numbered(&label.replace('.', "_"), |name| !taken.contains(name)).into();
+                taken.insert(Rc::clone(&name));
+                name
             }
             Entry::Occupied(mut entry) => {
                 let (name, number) = numbered_from(*entry.get(), label, |name| !taken.contains(name));

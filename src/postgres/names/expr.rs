@@ -56,6 +56,9 @@ impl Resolver<'_> {
                 .with_hint("compute the inner part in a subquery in FROM"));
         }
         self.subqueries += 1;
+        if let Some(level) = self.levels.last_mut() {
+            level.subqueries += 1;
+        }
         let resolved = self.query(query);
         self.subqueries -= 1;
         resolved.map(|_| ())

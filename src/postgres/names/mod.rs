@@ -30,6 +30,7 @@ mod row;
 mod scope;
 mod select;
 mod statement;
+mod subqueries;
 mod untyped_arguments;
 mod window_frame;
 mod with;

@@ -68,6 +68,8 @@ pub(super) struct Level {
     pub window_calls: usize,
     /// Whether its select list returns sets.
     pub returns_sets: bool,
+    /// How many subqueries stand in expressions of this query.
+    pub subqueries: usize,
     /// The aggregates that differ, as they are written.
     pub different_aggregates: HashSet<String>,
     /// The windows that differ, as they are written.

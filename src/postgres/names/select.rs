@@ -16,6 +16,7 @@ use super::label::{Label, label, subquery_label};
 use super::order::{As, Computed, Item, distinct_in_order};
 use super::placement::{Clause, Inside, Parts};
 use super::scope::{Level, Resolver, parts, unwrapped};
+use super::subqueries::number_subqueries;
 use crate::plan_size::{columns_of, excess_columns};
 
 /// As in PostgreSQL. Columns of `*` do not count: a table here can have more.
@@ -72,6 +73,11 @@ impl Resolver<'_> {
             }
         }
         self.count_columns()?;
+        let (aggregates, windows) = self.calls();
+        let several = self.levels.last().is_some_and(|level| level.subqueries > 1);
+        if several && (aggregates > 0 || windows > 0 || is_grouped(select) || distinct_on) {
+            number_subqueries(&mut items, select, order_by.as_deref_mut());
+        }
         let hidden = match order_by {
             Some(order_by) if select.distinct.is_none() => self.order_beside_sets(&items, order_by),
             _ => Vec::new(),

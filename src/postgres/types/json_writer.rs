@@ -52,9 +52,14 @@ impl<'a> JsonWriter<'a> {
             }
             DataType::Struct(fields) => {
                 let rows = array.as_struct().clone();
-                let members = fields.iter().zip(rows.columns()).map(|(field, column)| {
+                let is_plain = fields.iter().enumerate().all(|(at, field)| *field.name() == format!("c{at}"));
+                let members = fields.iter().zip(rows.columns()).enumerate().map(|(at, (field, column))| {
                     let mut name = String::new();
-                    write_quoted(field.name(), &mut name);
+                    match is_plain {
+                        // DataFusion's names of the fields of ROW(...), and PostgreSQL's.
+                        true => write_quoted(&format!("f{}", at + 1), &mut name),
+                        false => write_quoted(field.name(), &mut name),
+                    }
                     Ok((name, Self::of(field, column, style)?))
                 });
                 let members = members.collect::<Result<_>>()?;

@@ -7,12 +7,12 @@ use datafusion::functions_aggregate::count::count_udaf;
 use datafusion::logical_expr::expr::{InSubquery, SetComparison, SetQuantifier};
 use datafusion::logical_expr::logical_plan::Subquery;
 use datafusion::logical_expr::{
-    AggregateUDF, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Projection, binary_expr, lit, when,
+    AggregateUDF, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator, Projection, lit, when,
 };
 
 use super::decorrelator::{Answers, Decorrelator, empty};
 use super::domain::Domain;
-use crate::functions::comparison_key;
+use crate::functions::{comparison_key, comparison_of_keys};
 
 impl Decorrelator<'_> {
     /// `x IN (SELECT y ...)`: true where x is among the ys; else false if there are none; else
@@ -76,7 +76,8 @@ impl Decorrelator<'_> {
             _ => return not_impl_err!("{op} before ANY or ALL with a subquery is not supported"),
         };
         let counts = self.counted(&plan, domain.as_ref(), &column, &extremes, joined)?;
-        let compare = |y: &Column| binary_expr(x.clone(), *op, Expr::Column(y.clone()));
+        let schema = Arc::clone(joined.schema());
+        let compare = |y: &Column| comparison_of_keys(x.clone(), *op, Expr::Column(y.clone()), &schema);
         let compared = counts.extremes.iter().map(compare).reduce(|a, b| match (op, any) {
             (Operator::NotEq, true) => a.or(b),
             _ => a.and(b),

@@ -1,5 +1,6 @@
 //! Subqueries in the few normal forms that the rules after it know; runs before all of them.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
@@ -8,10 +9,13 @@ use datafusion::common::{Column, DFSchema, Result, not_impl_err};
 use datafusion::logical_expr::expr::{AggregateFunction, Exists, InSubquery, SetComparison, SetQuantifier};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::Subquery;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Sort};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Sort, SubqueryAlias};
 use datafusion::optimizer::AnalyzerRule;
 
 use super::outer_references::{has_subqueries, outer_columns, refers_outside_of, subquery_of};
+
+/// Begins the names of volatile subqueries.
+const VOLATILE: &str = "__volatile_";
 
 /// `= ANY` is IN, `<> ALL` and NOT IN are one, NOT EXISTS as well; aggregates of the outer query's
 /// columns are refused.
@@ -20,6 +24,7 @@ pub(crate) struct NormalizeSubqueries;
 
 impl AnalyzerRule for NormalizeSubqueries {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        let volatile = Cell::new(0);
         plan.transform_down_with_subqueries(|plan| {
             if let LogicalPlan::Aggregate(aggregate) = &plan {
                 let input = aggregate.input.schema();
@@ -36,6 +41,7 @@ impl AnalyzerRule for NormalizeSubqueries {
                 plan => plan,
             };
             let sorts = matches!(plan, LogicalPlan::Sort(_));
+            let normalized = |expr| normalized(expr, &volatile);
             let names = NamePreserver::new(&plan);
             plan.map_expressions(|expr| {
                 let name = names.save(&expr);
@@ -51,8 +57,16 @@ impl AnalyzerRule for NormalizeSubqueries {
     }
 }
 
-fn normalized(expr: Expr) -> Result<Transformed<Expr>> {
+fn normalized(expr: Expr, volatile: &Cell<usize>) -> Result<Transformed<Expr>> {
     Ok(match expr {
+        Expr::ScalarSubquery(subquery) if is_volatile(&subquery)? => {
+            // Equal subqueries are one to DataFusion.
+            volatile.set(volatile.get() + 1);
+            let plan = Arc::clone(&subquery.subquery);
+            let alias = SubqueryAlias::try_new(plan, format!("{VOLATILE}{}", volatile.get()))?;
+            let plan = Arc::new(LogicalPlan::SubqueryAlias(alias));
+            Transformed::yes(Expr::ScalarSubquery(Subquery { subquery: plan, ..subquery }))
+        }
         Expr::SetComparison(SetComparison { expr, subquery, op: Operator::Eq, quantifier: SetQuantifier::Any }) => {
             Transformed::yes(Expr::InSubquery(InSubquery { expr, subquery: projected(subquery)?, negated: false }))
         }
@@ -73,6 +87,22 @@ fn normalized(expr: Expr) -> Result<Transformed<Expr>> {
         },
         expr => Transformed::no(expr),
     })
+}
+
+/// Whether each occurrence of a subquery is to be computed for itself, and is not apart yet.
+fn is_volatile(subquery: &Subquery) -> Result<bool> {
+    if matches!(subquery.subquery.as_ref(), LogicalPlan::SubqueryAlias(alias) if alias.alias.table().starts_with(VOLATILE))
+    {
+        return Ok(false);
+    }
+    let mut found = false;
+    subquery.subquery.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            found |= expr.is_volatile();
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })
+    })?;
+    Ok(found)
 }
 
 /// ORDER BY is planned above the select list: outer columns of its subqueries that the list does

@@ -44,6 +44,7 @@ use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::ScalarUDF;
 
+use super::apart::numbered_subquery;
 use super::in_place::register_in_place;
 use function::{Definition, SystemFunction};
 
@@ -62,7 +63,8 @@ const DEFINITIONS: &[&[Definition]] = &[
 /// The scalar functions.
 pub fn system_functions() -> Vec<Arc<ScalarUDF>> {
     let defined = DEFINITIONS.iter().flat_map(|definitions| definitions.iter()).map(SystemFunction::udf);
-    defined.chain(arrays::polymorphic()).chain([sleep::pg_sleep()]).collect()
+    let others = [sleep::pg_sleep(), Arc::new(numbered_subquery())];
+    defined.chain(arrays::polymorphic()).chain(others).collect()
 }
 
 /// The functions that are tables, by name.

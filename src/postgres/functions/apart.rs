@@ -1,0 +1,61 @@
+//! Subqueries by numbers: DataFusion calls all of a kind alike, and a plan node has one column of a
+//! name.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::{Result, internal_err};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+/// Internal name of the function: of a value and a number it is the value.
+pub const NUMBERED_SUBQUERY: &str = "numbered_subquery";
+
+pub(super) fn numbered_subquery() -> ScalarUDF {
+    ScalarUDF::new_from_impl(NumberedSubquery { signature: Signature::any(2, Volatility::Immutable) })
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NumberedSubquery {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for NumberedSubquery {
+    fn name(&self) -> &str {
+        NUMBERED_SUBQUERY
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// By the number alone.
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        match args {
+            [_, number] => Ok(format!("{NUMBERED_SUBQUERY} {number}")),
+            _ => internal_err!("{NUMBERED_SUBQUERY} takes two arguments"),
+        }
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [data_type, _] => Ok(data_type.clone()),
+            _ => internal_err!("{NUMBERED_SUBQUERY} takes two arguments"),
+        }
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        match args.arg_fields {
+            [field, _] => Ok(Arc::clone(field)),
+            _ => internal_err!("{NUMBERED_SUBQUERY} takes two arguments"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match <[ColumnarValue; 2]>::try_from(args.args) {
+            Ok([value, _]) => Ok(value),
+            Err(_) => internal_err!("{NUMBERED_SUBQUERY} takes two arguments"),
+        }
+    }
+}

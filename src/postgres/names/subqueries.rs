@@ -1,0 +1,117 @@
+//! Several subqueries of one SELECT that groups or has windows: each gets a number, since the
+//! planner calls them alike.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, OrderBy, Query,
+    Select, Value, VisitorMut,
+};
+
+use super::order::Item;
+use crate::functions::NUMBERED_SUBQUERY;
+use crate::syntax::{plain_call, visit_mut};
+
+/// Numbers the subqueries in what stands above the grouping, if there is more than one.
+pub(super) fn number_subqueries(items: &mut [Item], select: &mut Select, mut order_by: Option<&mut OrderBy>) {
+    let mut texts = HashMap::new();
+    for step in [Step::Collect, Step::Number] {
+        let mut visitor = Subqueries { texts: &mut texts, step, depth: 0 };
+        let mut walk = |expr: &mut Expr| {
+            let _: ControlFlow<()> = visit_mut(expr, &mut visitor);
+        };
+        items.iter_mut().for_each(|item| walk(&mut item.expr));
+        select.having.iter_mut().for_each(&mut walk);
+        if let Some(Distinct::On(terms)) = &mut select.distinct {
+            terms.iter_mut().for_each(&mut walk);
+        }
+        let _: ControlFlow<()> = visit_mut(&mut select.group_by, &mut visitor);
+        if let Some(order_by) = order_by.as_deref_mut() {
+            let _: ControlFlow<()> = visit_mut(order_by, &mut visitor);
+        }
+        if texts.len() < 2 {
+            return;
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    Collect,
+    Number,
+}
+
+struct Subqueries<'a> {
+    /// Equal ones have one number.
+    texts: &'a mut HashMap<String, usize>,
+    step: Step,
+    /// How many subqueries stand around.
+    depth: usize,
+}
+
+impl VisitorMut for Subqueries<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.depth > 0 {
+            return ControlFlow::Continue(());
+        }
+        match expr {
+            // The subquery is a part of the comparison.
+            Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } if is_subquery(right) => take_number(right),
+            Expr::BinaryOp { left, right, .. } if is_row(left) && is_subquery(right) => take_number(right),
+            Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. } => {}
+            Expr::Function(Function { args: FunctionArguments::Subquery(_), .. }) => {}
+            _ => return ControlFlow::Continue(()),
+        }
+        let next = self.texts.len() + 1;
+        let number = *self.texts.entry(expr.to_string()).or_insert(next);
+        if self.step == Step::Number {
+            let subquery = std::mem::replace(expr, Expr::value(Value::Null));
+            let number = Expr::value(Value::Number(number.to_string(), false));
+            *expr = plain_call(ObjectName::from(vec![Ident::new(NUMBERED_SUBQUERY)]), vec![subquery, number]);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn is_row(expr: &Expr) -> bool {
+    match expr {
+        Expr::Tuple(_) => true,
+        Expr::Nested(inner) => is_row(inner),
+        Expr::Function(function) => function.name.to_string().eq_ignore_ascii_case("row"),
+        _ => false,
+    }
+}
+
+/// A subquery, with a number or without.
+fn is_subquery(expr: &Expr) -> bool {
+    matches!(expr, Expr::Subquery(_)) || numbered(expr).is_some()
+}
+
+fn numbered(expr: &Expr) -> Option<&Expr> {
+    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr else { return None };
+    match list.args.as_slice() {
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(subquery)), _] if name.to_string() == NUMBERED_SUBQUERY => {
+            Some(subquery)
+        }
+        _ => None,
+    }
+}
+
+fn take_number(expr: &mut Expr) {
+    if let Some(subquery) = numbered(expr).cloned() {
+        *expr = subquery;
+    }
+}
