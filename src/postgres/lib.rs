@@ -10,6 +10,7 @@
 pub mod cancellation;
 mod carried;
 pub mod ctes;
+pub mod deparse;
 pub mod desugar;
 pub mod error;
 pub mod functions;

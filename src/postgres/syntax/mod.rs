@@ -35,7 +35,7 @@ pub use plain::{plain_case, plain_table};
 pub use row_locks::RowLocks;
 pub use source::Source;
 pub use statement::{
-    Command, Direction, Discard, Disposer, Effect, ExplainFormat, Explained, Isolation, Modes, Request, Statement,
+    Command, Direction, Discard, Disposer, Effect, ExplainFormat, ExplainOptions, Isolation, Modes, Request, Statement,
     Vacuum,
 };
 pub(crate) use visit::{visit, visit_mut};

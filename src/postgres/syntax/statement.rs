@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast;
 use super::copy::CopyStatement;
 use super::placeholders;
 use super::source::Source;
-pub use command::{Command, Direction, Discard, Explained, Isolation, Modes, Vacuum};
+pub use command::{Command, Direction, Discard, Isolation, Modes, Vacuum};
 use rowkey_base::{Error, Result, SqlState};
 
 /// A parsed statement, and where it stands in its text.
@@ -48,9 +48,7 @@ pub enum Request {
     Query(Box<ast::Statement>),
     Explain {
         statement: Box<ast::Statement>,
-        analyze: bool,
-        verbose: bool,
-        format: ExplainFormat,
+        options: ExplainOptions,
     },
     /// INSERT, UPDATE, DELETE, MERGE.
     Write(Box<ast::Statement>),
@@ -60,6 +58,21 @@ pub enum Request {
     Define(Box<ast::Statement>),
     /// Blanks and comments.
     Nothing,
+}
+
+/// What EXPLAIN is to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExplainOptions {
+    /// Whether the statement is run.
+    pub analyze: bool,
+    pub verbose: bool,
+    /// Estimates of costs, rows and widths.
+    pub costs: bool,
+    /// The time that each operator took, if the statement is run.
+    pub timing: bool,
+    /// How long planning and running took.
+    pub summary: bool,
+    pub format: ExplainFormat,
 }
 
 /// How EXPLAIN writes a plan.
@@ -143,10 +156,9 @@ impl Statement {
     }
 
     /// EXPLAIN of the same; `None` where it is no query and no write.
-    pub fn explained(&self, explained: Explained) -> Option<Self> {
+    pub fn explained(&self, options: ExplainOptions) -> Option<Self> {
         let (Request::Query(statement) | Request::Write(statement)) = &self.request else { return None };
-        let Explained { analyze, verbose, format } = explained;
-        let request = Request::Explain { statement: statement.clone(), analyze, verbose, format };
+        let request = Request::Explain { statement: statement.clone(), options };
         Some(Self { source: self.source.clone(), from: self.from, to: self.to, request, disposer: None })
     }
 

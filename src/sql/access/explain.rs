@@ -23,6 +23,13 @@ impl AccessPlan {
         }
     }
 
+    /// Whether a table scan has a bound of PartitionKey, below, above, or both.
+    pub fn is_partition_range(&self) -> bool {
+        let slabs = self.region().slabs();
+        let is_bound = |slab: &Slab| !slab.partitions.condition(PARTITION_KEY).is_empty();
+        self.path == AccessPath::Table && !slabs.is_empty() && slabs.iter().all(is_bound)
+    }
+
     /// For a table scan, the key bound that would make it cheaper.
     pub fn hint(&self) -> Option<String> {
         if self.path != AccessPath::Table {

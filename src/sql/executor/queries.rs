@@ -18,6 +18,7 @@ use crate::explain;
 use crate::planner::{Column, cancellable_rows, physical_plan};
 use crate::provider::with_tables;
 use crate::writes::{ParameterValues, SharedWriteSet};
+use rowkey_base::clock::timer_now;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::parameters;
@@ -124,12 +125,17 @@ impl Executor {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let (signals, context) = (&context.signals, context.clone());
         let lines = async move {
-            let Request::Explain { statement: query, analyze, verbose, format } = &prepared.statement.request else {
+            let Request::Explain { statement: query, options } = &prepared.statement.request else {
                 return Err(Error::new(SqlState::INTERNAL_ERROR, "no EXPLAIN"));
             };
-            let logical = Logical::of(&context, &prepared, query);
+            // The time of planning is that of a plan from the text.
+            let logical = match options.summary {
+                true => Logical::Unplanned(query.clone()),
+                false => Logical::of(&context, &prepared, query),
+            };
+            let began = timer_now();
             let Physical { plan, task, .. } = executor.physical(&context, &prepared, logical, &values).await?;
-            explain::explain(&plan, task, &context.signals, *analyze, *verbose, *format).await
+            explain::explain(&plan, task, &context.signals, began.elapsed(), *options).await
         };
         self.compiler.compute().run(signals, lines).await
     }

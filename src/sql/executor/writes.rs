@@ -13,6 +13,7 @@ use crate::writes::{
     Action, MemoryBudget, Returned, SharedWriteSet, Source, Write, WriteMemory, WriteResult, WriteRunner,
     refuse_etag_in_block, refuse_if_deleted, returning_query, returns_timestamp,
 };
+use rowkey_base::clock::timer_now;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Key};
 use rowkey_postgres::cancellation::{Signals, row_bytes};
@@ -201,11 +202,11 @@ impl Executor {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let (signals, context) = (&context.signals, context.clone());
         let lines = async move {
-            let Request::Explain { verbose, format, .. } = &prepared.statement.request else {
+            let Request::Explain { options, .. } = &prepared.statement.request else {
                 return Err(Error::new(SqlState::INTERNAL_ERROR, "no EXPLAIN"));
             };
             let explained = executor.explained(&context, &prepared, &values).await?;
-            explain::explain_write(&explained, *verbose, *format).await
+            explain::explain_write(&explained, *options).await
         };
         self.compiler.compute().run(signals, lines).await
     }
@@ -217,6 +218,7 @@ impl Executor {
         prepared: &Prepared,
         values: &[SqlValue],
     ) -> Result<Explained> {
+        let began = timer_now();
         let written = prepared.statement.request.statement()?;
         let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
         let context = &self.compiler.with_new_properties(context, &prepared.statement, &declared).await?;
@@ -239,6 +241,6 @@ impl Executor {
             }
         };
         let table = write.target.name().to_owned();
-        Ok(Explained { title: format!("{verb} on {table}"), verb, table, rows_given, plan })
+        Ok(Explained { verb, table, rows_given, plan, planned_in: began.elapsed() })
     }
 }

@@ -1,116 +1,83 @@
-//! A plan as JSON, in the outline that PostgreSQL's has.
+//! Nodes as JSON, in the outline that PostgreSQL's have.
 
-use std::sync::Arc;
-
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use serde_json::{Map, Value, json};
 
-use super::Explained;
-use super::analyze::Ran;
-use super::read::{Share, TableRead, address};
-use crate::provider::EntityScanExec;
-use rowkey_postgres::ctes::{CteScanExec, WithExec};
-
-type Reads = [(usize, TableRead)];
+use super::Summary;
+use super::node::{Node, Property};
+use super::read::{Share, TableRead};
+use rowkey_postgres::syntax::ExplainOptions;
 
 /// `[{"Plan": {"Node Type": ..., "Plans": [...]}}]`.
-pub(super) fn document(plan: &Arc<dyn ExecutionPlan>, reads: &Reads, ran: Option<&Ran>) -> String {
-    let mut top = Map::new();
-    top.insert("Plan".to_owned(), node(plan, reads));
-    if let Some(ran) = ran {
-        top.insert("Rows Returned".to_owned(), json!(ran.rows));
+pub(super) fn document(top: &Node, options: &ExplainOptions, summary: &Summary) -> String {
+    let mut document = Map::new();
+    document.insert("Plan".to_owned(), node(top, options));
+    if let Some(rows) = summary.rows_returned {
+        document.insert("Rows Returned".to_owned(), json!(rows));
     }
-    format!("{:#}", Value::Array(vec![Value::Object(top)]))
+    if options.summary {
+        document.insert("Planning Time".to_owned(), json!(rounded(summary.planning_ms)));
+        if let Some(execution_ms) = summary.execution_ms {
+            document.insert("Execution Time".to_owned(), json!(rounded(execution_ms)));
+        }
+    }
+    format!("{:#}", Value::Array(vec![Value::Object(document)]))
 }
 
-/// The same under a node that writes.
-pub(super) fn document_of_write(explained: &Explained, plan: Option<(&Arc<dyn ExecutionPlan>, &Reads)>) -> String {
-    let mut modify = Map::new();
-    modify.insert("Node Type".to_owned(), json!("ModifyTable"));
-    modify.insert("Operation".to_owned(), json!(explained.verb));
-    modify.insert("Relation Name".to_owned(), json!(explained.table));
-    match plan {
-        Some((plan, reads)) => {
-            modify.insert("Plans".to_owned(), Value::Array(vec![node(plan, reads)]));
-        }
-        None => {
-            modify.insert("Rows Given".to_owned(), json!(explained.rows_given));
-        }
-    }
-    let top = Map::from_iter([("Plan".to_owned(), Value::Object(modify))]);
-    format!("{:#}", Value::Array(vec![Value::Object(top)]))
+fn rounded(number: f64) -> f64 {
+    (number * 1000.0).round() / 1000.0
 }
 
-fn node(plan: &Arc<dyn ExecutionPlan>, reads: &Reads) -> Value {
-    let scan = plan.downcast_ref::<EntityScanExec>();
-    if let Some((_, read)) = scan.and_then(|scan| reads.iter().find(|(place, _)| *place == address(scan))) {
-        return table_read(read);
+fn node(node_of: &Node, options: &ExplainOptions) -> Value {
+    let mut object = node_of.read.as_ref().map(table_read).unwrap_or_default();
+    object.insert("Node Type".to_owned(), json!(node_of.kind));
+    if let Some(subplan) = &node_of.subplan {
+        object.insert("Parent Relationship".to_owned(), json!("InitPlan"));
+        object.insert("Subplan Name".to_owned(), json!(subplan));
     }
-    if let Some(with) = plan.downcast_ref::<WithExec>() {
-        return with_queries(with, reads);
+    for (name, property) in &node_of.properties {
+        let value = match property {
+            Property::Text(text) => json!(text),
+            Property::List(items) => json!(items),
+            Property::Number(number) => json!(number),
+        };
+        object.insert((*name).to_owned(), value);
     }
-    let mut object = Map::new();
-    match plan.downcast_ref::<CteScanExec>() {
-        Some(scan) => {
-            object.insert("Node Type".to_owned(), json!("CTE Scan"));
-            object.insert("CTE Name".to_owned(), json!(scan.cte_name()));
+    if options.costs {
+        let estimate = &node_of.estimate;
+        object.insert("Startup Cost".to_owned(), json!((estimate.startup * 100.0).round() / 100.0));
+        object.insert("Total Cost".to_owned(), json!((estimate.total * 100.0).round() / 100.0));
+        object.insert("Plan Rows".to_owned(), json!(estimate.rows));
+        object.insert("Plan Width".to_owned(), json!(estimate.width));
+    }
+    if let Some(actual) = node_of.actual.filter(|_| options.analyze) {
+        object.insert("Actual Rows".to_owned(), json!(actual.rows));
+        object.insert("Actual Loops".to_owned(), json!(1));
+        if options.timing {
+            object.insert("Actual Startup Time".to_owned(), json!(rounded(actual.startup_ms)));
+            object.insert("Actual Total Time".to_owned(), json!(rounded(actual.total_ms)));
         }
-        None => {
-            object.insert("Node Type".to_owned(), json!(plan.name()));
-        }
     }
-    let detail = DisplayableExecutionPlan::new(plan.as_ref()).one_line().to_string();
-    object.insert("Detail".to_owned(), json!(detail.trim_end()));
-    let children: Vec<Value> = plan.children().into_iter().map(|child| node(child, reads)).collect();
-    if !children.is_empty() {
-        object.insert("Plans".to_owned(), Value::Array(children));
+    if !node_of.children.is_empty() {
+        let plans = node_of.children.iter().map(|child| node(child, options)).collect();
+        object.insert("Plans".to_owned(), Value::Array(plans));
     }
     Value::Object(object)
 }
 
-/// The plan of a statement, and those of its WITH queries among the plans below it.
-fn with_queries(with: &WithExec, reads: &Reads) -> Value {
-    let mut main = node(with.main(), reads);
-    let queries = with.queries().map(|(name, query)| {
-        let mut query = node(query, reads);
-        if let Some(object) = query.as_object_mut() {
-            object.insert("Parent Relationship".to_owned(), json!("InitPlan"));
-            object.insert("Subplan Name".to_owned(), json!(format!("CTE {name}")));
-        }
-        query
-    });
-    let queries: Vec<Value> = queries.collect();
-    if let Some(object) = main.as_object_mut() {
-        let below = object.remove("Plans").map_or_else(Vec::new, |below| match below {
-            Value::Array(plans) => plans,
-            one => vec![one],
-        });
-        object.insert("Plans".to_owned(), queries.into_iter().chain(below).collect());
-    }
-    main
-}
-
-fn table_read(read: &TableRead) -> Value {
+fn table_read(read: &TableRead) -> Map<String, Value> {
     let share = |share: Share| json!({"Read": share.part, "Of": share.whole});
-    let mut object = json!({
-        "Node Type": "Entity Scan",
-        "Relation Name": read.table,
-        "Access Path": read.path.label(),
-        "Key Bounds": read.keys,
-        "Residual Filter": read.residual,
-        "Range Partitions": share(read.range_partitions),
-        "Files": share(read.files),
-        "Row Groups": share(read.row_groups),
-        "Pages": share(read.pages),
-        "Plan Rows": read.rows_max,
-        "Plan Bytes": read.bytes_max,
-    });
-    let mut set = |name: &str, value: Value| {
-        if let Some(object) = object.as_object_mut() {
-            object.insert(name.to_owned(), value);
-        }
-    };
+    let mut object = Map::new();
+    let mut set = |name: &str, value: Value| object.insert(name.to_owned(), value);
+    set("Relation Name", json!(read.table));
+    set("Access Path", json!(read.path.label()));
+    set("Key Bounds", json!(read.keys));
+    set("Residual Filter", json!(read.residual));
+    set("Range Partitions", share(read.range_partitions));
+    set("Files", share(read.files));
+    set("Row Groups", share(read.row_groups));
+    set("Pages", share(read.pages));
+    set("Rows Read", json!(read.rows_max));
+    set("Plan Bytes", json!(read.bytes_max));
     if read.recent_rows_max > 0 {
         set("Recent Rows", json!(read.recent_rows_max));
     }
@@ -123,18 +90,16 @@ fn table_read(read: &TableRead) -> Value {
     if let Some(limit) = read.limit {
         set("Limit", json!(limit));
     }
+    if let Some(bounds) = &read.run_time_bounds {
+        set("Run-Time Bounds", json!(bounds));
+    }
     if let Some(hint) = &read.hint {
         set("Hint", json!(hint));
     }
     if let Some(actual) = &read.actual {
-        set("Actual Rows", json!(actual.rows));
         set("Actual Bytes", json!(actual.bytes));
-        if let Some(found) = actual.row_groups {
-            set("Actual Row Groups", share(found));
-        }
-        if let Some(found) = actual.pages {
-            set("Actual Pages", share(found));
-        }
+        set("Actual Row Groups", share(actual.row_groups));
+        set("Actual Pages", share(actual.pages));
     }
     object
 }

@@ -4,24 +4,35 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow::datatypes::SchemaRef;
+use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::execution_props::ExecutionProps;
+use datafusion::logical_expr::expr_rewriter::unnormalize_col;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
 use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::metrics::MetricValue;
-use datafusion::sql::unparser::Unparser;
-use datafusion::sql::unparser::dialect::PostgreSqlDialect;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
+use datafusion::physical_plan::sorts::sort::SortExec;
 
 use crate::access::AccessPath;
 use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
 use rowkey_base::Result;
 use rowkey_model::EdmType;
 use rowkey_model::columns::{TIMESTAMP, tick_name, typed_name};
+use rowkey_postgres::deparse::{deparse, quote_identifier};
 use rowkey_postgres::error::from_datafusion;
-use rowkey_storage::run::{OpenRun, RunFile};
+use rowkey_storage::run::{OpenRun, PAGE_ROWS, PARTITION_KEY, ROW_KEY, RunFile};
 
 /// A table scan whose hint is worth a line: one over at least this many entities.
 const HINT_ROWS_MIN: u64 = 10_000;
+/// The same of one partition: what the Table service answers in one page.
+const PARTITION_HINT_ROWS_MIN: u64 = 1_000;
 
 /// How many of how many.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,6 +48,8 @@ pub(super) struct Share {
 pub(super) struct TableRead {
     pub table: String,
     pub path: AccessPath,
+    /// A table scan between bounds of PartitionKey.
+    pub is_partition_range: bool,
     pub point_keys: Option<usize>,
     pub keys: String,
     pub residual: Vec<String>,
@@ -51,6 +64,9 @@ pub(super) struct TableRead {
     pub rows_max: u64,
     pub bytes_max: u64,
     pub hint: Option<String>,
+    /// Bounds that operators above find out while they run: on which columns, from where, and once
+    /// the plan has run, which they were.
+    pub run_time_bounds: Option<String>,
     pub actual: Option<ActualRead>,
 }
 
@@ -59,27 +75,43 @@ pub(super) struct TableRead {
 pub(super) struct ActualRead {
     pub rows: u64,
     pub bytes: u64,
-    pub row_groups: Option<Share>,
-    pub pages: Option<Share>,
+    pub row_groups: Share,
+    pub pages: Share,
 }
 
 /// The reads of all scans of a plan, by the address of the node, in plan order.
 pub(super) async fn reads(plan: &Arc<dyn ExecutionPlan>, analyzed: bool) -> Result<Vec<(usize, TableRead)>> {
-    let mut scans: Vec<EntityScanExec> = Vec::new();
-    let mut places = Vec::new();
-    plan.apply(|node| {
-        if let Some(scan) = node.downcast_ref::<EntityScanExec>() {
-            places.push(address(scan));
-            scans.push(scan.clone());
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })
-    .map_err(from_datafusion)?;
+    let mut scans = Vec::new();
+    scans_below(plan, None, &mut scans);
     let mut described = Vec::with_capacity(scans.len());
-    for scan in &scans {
-        described.push(describe(scan, analyzed).await?);
+    for (place, scan, above) in &scans {
+        described.push((*place, describe(scan, *above, analyzed).await?));
     }
-    Ok(places.into_iter().zip(described).collect())
+    Ok(described)
+}
+
+/// The scans of a plan, each with the operator that may bound it while it runs.
+fn scans_below(
+    plan: &Arc<dyn ExecutionPlan>,
+    above: Option<&'static str>,
+    scans: &mut Vec<(usize, EntityScanExec, Option<&'static str>)>,
+) {
+    if let Some(scan) = plan.downcast_ref::<EntityScanExec>() {
+        scans.push((address(scan), scan.clone(), above));
+        return;
+    }
+    for (at, input) in plan.children().into_iter().enumerate() {
+        let above = if plan.is::<HashJoinExec>() && at > 0 {
+            Some("the join above")
+        } else if plan.is::<SortExec>() && plan.fetch().is_some() {
+            Some("the first rows of the sort above")
+        } else if plan.is::<AggregateExec>() {
+            Some("the aggregate above")
+        } else {
+            above
+        };
+        scans_below(input, above, scans);
+    }
 }
 
 /// Tells the scans of a plan apart.
@@ -87,21 +119,38 @@ pub(super) fn address(scan: &EntityScanExec) -> usize {
     std::ptr::from_ref(scan).addr()
 }
 
-async fn describe(exec: &EntityScanExec, analyzed: bool) -> Result<TableRead> {
+/// What the line of a scan begins with: `Point query on Employees`.
+pub(super) fn title(read: &TableRead) -> String {
+    let kind = match read.path {
+        AccessPath::Point => "Point query on",
+        AccessPath::Range => "Range query on",
+        AccessPath::Partition => "Partition scan of",
+        AccessPath::Table if read.is_partition_range => "Partition range scan of",
+        AccessPath::Table => "Table scan of",
+    };
+    let mut title = format!("{kind} {}", read.table);
+    if let Some(order) = &read.order {
+        title.push_str(&format!(" in {order}"));
+    }
+    if let Some(limit) = read.limit {
+        title.push_str(&format!(", at most {limit} rows"));
+    }
+    title
+}
+
+async fn describe(exec: &EntityScanExec, above: Option<&'static str>, analyzed: bool) -> Result<TableRead> {
     let scan = exec.scan();
     let manifest = &scan.table.manifest;
-    let residual = scan.access.residual.iter().filter_map(|&at| scan.filters.get(at));
-    let residual = residual.map(|filter| {
-        let sql = Unparser::new(&PostgreSqlDialect {}).expr_to_sql(&unqualified(filter));
-        sql.map_or_else(|_| filter.to_string(), |sql| sql.to_string())
-    });
+    let columns = TableColumns::of(&scan.table);
+    let residual: Vec<&Expr> = scan.access.residual.iter().filter_map(|&at| scan.filters.get(at)).collect();
     let whole_files = manifest.files().count() as u64;
     let mut read = TableRead {
         table: scan.table.name.clone(),
         path: scan.access.path,
         point_keys: (scan.access.path == AccessPath::Point).then(|| scan.access.keys.ranges().len()),
         keys: scan.access.describe(),
-        residual: residual.collect(),
+        residual: residual.iter().map(|filter| shown(filter, columns.schema())).collect(),
+        is_partition_range: scan.access.is_partition_range(),
         order: exec.order().map(|direction| direction.to_string()),
         limit: datafusion::physical_plan::ExecutionPlan::fetch(exec),
         range_partitions: Share {
@@ -113,25 +162,89 @@ async fn describe(exec: &EntityScanExec, analyzed: bool) -> Result<TableRead> {
         pages: Share { part: 0, whole: manifest.files().map(|file| u64::from(file.key_pages)).sum() },
         ..TableRead::default()
     };
-    if scan.access.path == AccessPath::Table && manifest.live_rows() >= HINT_ROWS_MIN {
-        read.hint = scan.access.hint();
-    }
-    let columns = TableColumns::of(&scan.table);
     let wanted = columns_read(exec);
     for (_, run) in &scan.selected {
         add_file(&mut read, scan, run, &columns, &wanted).await?;
     }
     read.recent_rows_max = exec.recent_rows().map_err(from_datafusion)?;
     read.rows_max += read.recent_rows_max;
+    if let (Some(_), Some(limit), true) = (&read.order, read.limit, read.residual.is_empty()) {
+        stop_at(&mut read, limit as u64);
+    }
+    let bounds = run_time_bounds(exec);
+    if let (Some(bounds), Some(above)) = (&bounds, above) {
+        let names: Vec<String> = collect_columns(bounds).iter().map(|column| column.name().to_owned()).collect();
+        let names = names.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and ");
+        let found = if analyzed { format!(": {}", deparse(bounds, &[])) } else { String::new() };
+        read.run_time_bounds = Some(format!("on {names}, from {above}{found}"));
+    }
+    let binds_partition =
+        |bounds: &Arc<dyn PhysicalExpr>| collect_columns(bounds).iter().any(|column| column.name() == PARTITION_KEY);
+    read.hint = match scan.access.path {
+        _ if bounds.as_ref().is_some_and(binds_partition) => None,
+        // A page of a keyset.
+        _ if read.order.is_some() && read.limit.is_some() && read.residual.is_empty() => None,
+        AccessPath::Table if manifest.live_rows() >= HINT_ROWS_MIN => scan.access.hint(),
+        AccessPath::Partition if read.rows_max >= PARTITION_HINT_ROWS_MIN => partition_hint(&read, &residual),
+        _ => None,
+    };
     if analyzed {
-        read.actual = Some(actual(exec));
+        read.actual = Some(actual(exec, &read));
     }
     Ok(read)
 }
 
-/// Filters come with the name of the table as the query calls it, which would only be noise.
-fn unqualified(filter: &datafusion::logical_expr::Expr) -> datafusion::logical_expr::Expr {
-    datafusion::logical_expr::expr_rewriter::unnormalize_col(filter.clone())
+/// A filter as SQL, without the name by which the query calls the table.
+fn shown(filter: &Expr, schema: &SchemaRef) -> String {
+    let filter = unnormalize_col(filter.clone());
+    let physical = DFSchema::try_from(Arc::clone(schema)).and_then(|schema| {
+        create_physical_expr(&filter, &schema, &ExecutionProps::new(), &PhysicalPlanningContext::default())
+    });
+    let names: Vec<Arc<str>> = schema.fields().iter().map(|field| quote_identifier(field.name()).into()).collect();
+    physical.map_or_else(|_| filter.to_string(), |physical| deparse(&physical, &names))
+}
+
+/// What the operators above leave out while they run.
+fn run_time_bounds(exec: &EntityScanExec) -> Option<Arc<dyn PhysicalExpr>> {
+    let filter = exec.config().ok()?.file_source().filter()?;
+    let mut found = None;
+    let _ = filter.apply(|expr| {
+        if expr.is::<DynamicFilterPhysicalExpr>() {
+            found = Some(Arc::clone(expr));
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    found
+}
+
+/// A scan in key order stops at its limit: in each file it reads the page that it begins in, and
+/// those of so many rows.
+fn stop_at(read: &mut TableRead, limit: u64) {
+    let page_rows = PAGE_ROWS as u64;
+    let pages = (limit.div_ceil(page_rows) + 1).saturating_mul(read.files.part);
+    if pages >= read.pages.part {
+        return;
+    }
+    read.bytes_max = read.bytes_max * pages / read.pages.part.max(1);
+    read.pages.part = pages;
+    read.row_groups.part = read.row_groups.part.min(pages);
+    read.rows_max = read.rows_max.min(pages * page_rows + read.recent_rows_max);
+}
+
+/// How to read less of a partition than all of it: the patterns of the service's design guide.
+fn partition_hint(read: &TableRead, residual: &[&Expr]) -> Option<String> {
+    let mut properties = BTreeSet::new();
+    for filter in residual {
+        properties.extend(filter.column_refs().into_iter().map(|column| column.name.clone()));
+    }
+    let property = properties.iter().find(|name| *name != PARTITION_KEY && *name != ROW_KEY)?;
+    let rows = read.rows_max;
+    Some(format!(
+        "up to {rows} entities of the partition are read to test {property}: bound RowKey as well; or keep a copy of \
+         each entity under RowKey '{property}_...' (intra-partition secondary index) or entities that list the \
+         RowKeys of each {property} (index entities), and read those"
+    ))
 }
 
 /// Names of the table's columns that a scan decodes.
@@ -252,29 +365,36 @@ fn page_bytes(open: &OpenRun, places: &[usize], spans: &[Range<u64>]) -> u64 {
     bytes
 }
 
-fn actual(exec: &EntityScanExec) -> ActualRead {
-    let mut read = ActualRead::default();
-    let Some(metrics) = exec.metrics() else { return read };
-    let mut masked = 0;
-    for metric in metrics.iter() {
+fn actual(exec: &EntityScanExec, planned: &TableRead) -> ActualRead {
+    let (mut rows, mut bytes, mut masked) = (0, 0, 0);
+    let (mut row_groups, mut pages) = (Share::default(), Share::default());
+    for metric in exec.metrics().iter().flat_map(MetricsSet::iter) {
         match metric.value() {
-            MetricValue::OutputRows(rows) => read.rows += rows.value() as u64,
-            MetricValue::Count { name, count } if name == RECENT_ROWS => read.rows += count.value() as u64,
+            MetricValue::OutputRows(count) => rows += count.value() as u64,
+            MetricValue::Count { name, count } if name == RECENT_ROWS => rows += count.value() as u64,
             MetricValue::Count { name, count } if name == MASKED_ROWS => masked += count.value() as u64,
-            MetricValue::Count { name, count } if name == "bytes_scanned" => read.bytes += count.value() as u64,
+            MetricValue::Count { name, count } if name == "bytes_scanned" => bytes += count.value() as u64,
             MetricValue::PruningMetrics { name, pruning_metrics } => {
-                let slot = match name.as_ref() {
-                    "row_groups_pruned_statistics" => &mut read.row_groups,
-                    "page_index_pages_pruned" => &mut read.pages,
+                let share = match name.as_ref() {
+                    "row_groups_pruned_statistics" => &mut row_groups,
+                    "page_index_pages_pruned" => &mut pages,
                     _ => continue,
                 };
-                let share = slot.get_or_insert_with(Share::default);
                 share.part += pruning_metrics.matched() as u64;
                 share.whole += (pruning_metrics.matched() + pruning_metrics.pruned()) as u64;
             }
             _ => {}
         }
     }
-    read.rows = read.rows.saturating_sub(masked);
-    read
+    // What nothing was left out of was read as planned.
+    let of_table = |counted: Share, planned: Share| match counted.whole {
+        0 => planned,
+        _ => Share { part: counted.part.min(planned.part), whole: planned.whole },
+    };
+    ActualRead {
+        rows: rows.saturating_sub(masked),
+        bytes,
+        row_groups: of_table(row_groups, planned.row_groups),
+        pages: of_table(pages, planned.pages),
+    }
 }

@@ -1,107 +1,98 @@
-//! A plan as lines of text.
+//! Nodes as lines of text, in the outline that PostgreSQL's have.
 
-use std::sync::Arc;
+use super::node::{Node, Property};
+use super::read::{Share, TableRead};
+use rowkey_postgres::syntax::ExplainOptions;
 
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::display::DisplayableExecutionPlan;
+/// How far a node's own lines, and the arrows of its inputs, stand behind its name.
+const STEP: usize = 2;
+const ARROW: &str = "->  ";
 
-use super::analyze::Ran;
-use super::read::{Share, TableRead, address};
-use crate::access::AccessPath;
-use crate::provider::EntityScanExec;
-use rowkey_postgres::ctes::WithExec;
-
-type Reads = [(usize, TableRead)];
-
-/// The operators from the top down, each scan with what it reads below it. Without `verbose`,
-/// operators that only move rows are left out.
-pub(super) fn lines(plan: &Arc<dyn ExecutionPlan>, reads: &Reads, ran: Option<&Ran>, verbose: bool) -> Vec<String> {
+/// The nodes from the top down, each scan with what it reads below it.
+pub(super) fn lines(top: &Node, options: &ExplainOptions) -> Vec<String> {
     let mut lines = Vec::new();
-    add(plan, 0, reads, verbose, &mut lines);
-    if let Some(ran) = ran {
-        lines.push(format!("rows returned: {}", ran.rows));
-    }
+    add(top, 0, "", options, &mut lines);
     lines
 }
 
-fn add(plan: &Arc<dyn ExecutionPlan>, depth: usize, reads: &Reads, verbose: bool, lines: &mut Vec<String>) {
-    let indent = "  ".repeat(depth);
-    if let Some(scan) = plan.downcast_ref::<EntityScanExec>() {
-        let read = reads.iter().find(|(place, _)| *place == address(scan));
-        if let Some((_, read)) = read {
-            lines.push(format!("{indent}{}", title(read)));
-            lines.extend(details(read).into_iter().map(|line| format!("{indent}  {line}")));
-        }
-        return;
+fn add(node: &Node, indent: usize, arrow: &str, options: &ExplainOptions, lines: &mut Vec<String>) {
+    let mut line = format!("{:indent$}{arrow}{}", "", node.title);
+    if options.costs {
+        let estimate = &node.estimate;
+        line.push_str(&format!(
+            "  (cost={:.2}..{:.2} rows={} width={})",
+            estimate.startup, estimate.total, estimate.rows, estimate.width
+        ));
     }
-    if let Some(with) = plan.downcast_ref::<WithExec>() {
-        for (name, query) in with.queries() {
-            lines.push(format!("{indent}CTE {name}"));
-            add(query, depth + 1, reads, verbose, lines);
-        }
-        return add(with.main(), depth, reads, verbose, lines);
+    if options.analyze {
+        line.push_str(&match node.actual {
+            None => String::new(),
+            Some(actual) if options.timing => {
+                format!(" (actual time={:.3}..{:.3} rows={} loops=1)", actual.startup_ms, actual.total_ms, actual.rows)
+            }
+            Some(actual) => format!(" (actual rows={} loops=1)", actual.rows),
+        });
     }
-    let moves_only =
-        ["CoalescePartitionsExec", "CoalesceBatchesExec", "CooperativeExec", "ForgettingExec", "RepartitionExec"];
-    let deeper = if !verbose && moves_only.contains(&plan.name()) {
-        depth
-    } else {
-        let node = DisplayableExecutionPlan::new(plan.as_ref()).one_line().to_string();
-        lines.push(format!("{indent}{}", node.trim_end()));
-        depth + 1
-    };
-    for child in plan.children() {
-        add(child, deeper, reads, verbose, lines);
+    lines.push(line);
+    let indent = indent + arrow.len() + STEP;
+    for (name, property) in &node.properties {
+        if UNSPOKEN.contains(name) {
+            continue;
+        }
+        let value = match property {
+            Property::Text(text) => text.clone(),
+            Property::List(items) => items.join(", "),
+            Property::Number(number) => number.to_string(),
+        };
+        lines.push(format!("{:indent$}{name}: {value}", ""));
+    }
+    if let Some(read) = &node.read {
+        lines.extend(details(read).into_iter().map(|line| format!("{:indent$}{line}", "")));
+    }
+    for child in &node.children {
+        match &child.subplan {
+            Some(subplan) => {
+                lines.push(format!("{:indent$}{subplan}", ""));
+                add(child, indent + STEP, ARROW, options, lines);
+            }
+            None => add(child, indent, ARROW, options, lines),
+        }
     }
 }
 
-/// `Point query on Employees`.
-pub(super) fn title(read: &TableRead) -> String {
-    let kind = match read.path {
-        AccessPath::Point => "Point query on",
-        AccessPath::Range => "Range query on",
-        AccessPath::Partition => "Partition scan of",
-        AccessPath::Table => "Table scan of",
-    };
-    let mut title = format!("{kind} {}", read.table);
-    if let Some(order) = &read.order {
-        title.push_str(&format!(" in {order}"));
-    }
-    if let Some(limit) = read.limit {
-        title.push_str(&format!(", at most {limit} rows"));
-    }
-    title
-}
+/// What the name of a node says already.
+const UNSPOKEN: [&str; 6] = ["Strategy", "Join Type", "CTE Name", "Alias", "Operation", "Relation Name"];
 
 fn details(read: &TableRead) -> Vec<String> {
     let keys = read.point_keys.map(|keys| format!(" (keys={keys})")).unwrap_or_default();
     let mut lines = vec![format!("access path: {}{keys}", read.path), format!("key bounds: {}", read.keys)];
+    if let Some(bounds) = &read.run_time_bounds {
+        lines.push(format!("run-time bounds: {bounds}"));
+    }
     let residual = if read.residual.is_empty() { "none".to_owned() } else { read.residual.join(" AND ") };
     lines.push(format!("residual filter: {residual}"));
     let recent = match read.recent_rows_max {
         0 => String::new(),
         rows => format!(", recent rows<={rows}"),
     };
-    lines.push(format!(
-        "range partitions {}, files {}, row groups {}, pages {}, rows<={}, bytes~{}{recent}",
-        share(read.range_partitions),
-        share(read.files),
-        share(read.row_groups),
-        share(read.pages),
-        read.rows_max,
-        bytes(read.bytes_max)
-    ));
+    let has_files = read.files.whole > 0;
+    let from = match has_files {
+        true => format!(
+            "range partitions {}, files {}, row groups {}, pages {}",
+            share(read.range_partitions),
+            share(read.files),
+            share(read.row_groups),
+            share(read.pages)
+        ),
+        false => "no files yet".to_owned(),
+    };
+    lines.push(format!("{from}, rows<={}, bytes~{}{recent}", read.rows_max, bytes(read.bytes_max)));
     if let Some(actual) = &read.actual {
-        let counted = |name: &str, found: Option<Share>| {
-            found.map_or(String::new(), |found| format!(", {name} {}", share(found)))
+        let from = match has_files {
+            true => format!(", row groups {}, pages {}", share(actual.row_groups), share(actual.pages)),
+            false => String::new(),
         };
-        lines.push(format!(
-            "actual: rows={}, bytes={}{}{}",
-            actual.rows,
-            bytes(actual.bytes),
-            counted("row groups", actual.row_groups),
-            counted("pages", actual.pages)
-        ));
+        lines.push(format!("actual: rows={}, bytes={}{from}", actual.rows, bytes(actual.bytes)));
     }
     if let Some(hint) = &read.hint {
         lines.push(format!("hint: {hint}"));

@@ -46,9 +46,20 @@ pub(crate) fn cancellable_rows(
     task: Arc<TaskContext>,
     signals: &Arc<Signals>,
 ) -> Result<CancellableRows> {
+    Ok(run_cancellable(plan, task, signals)?.1)
+}
+
+/// The same, and the plan that runs, whose operators count.
+pub(crate) fn run_cancellable(
+    plan: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    signals: &Arc<Signals>,
+) -> Result<(Arc<dyn ExecutionPlan>, CancellableRows)> {
     let token = CancellationToken::new(Arc::clone(signals));
     let rows_max = batch_rows_min(&plan)?;
-    Ok(CancellableRows::new(execute_stream(cancellable(plan, rows_max, &token)?, task)?, token))
+    let plan = cancellable(plan, rows_max, &token)?;
+    let rows = execute_stream(Arc::clone(&plan), task)?;
+    Ok((plan, CancellableRows::new(rows, token)))
 }
 
 /// The optimized plan of one query, and its physical plan.

@@ -559,8 +559,8 @@ impl Session {
                 let values = self.arguments_of(name, &statement, arguments).await?;
                 return Box::pin(self.run(&statement, &values.into())).await;
             }
-            Command::ExplainExecute { name, arguments, explained } => {
-                return Box::pin(self.explain_execute(name, arguments, *explained)).await;
+            Command::ExplainExecute { name, arguments, options } => {
+                return Box::pin(self.explain_execute(name, arguments, *options)).await;
             }
             Command::Deallocate(Some(name)) => {
                 self.statement(name)?;

@@ -34,4 +34,4 @@ pub use recount::Recount;
 pub use rowkey_model::columns::{PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
 pub use run_file::{ColumnSummary, RunFile};
 pub(crate) use to_rows::EntityColumns;
-pub use writer::{WriteOptions, batch_of, write_run};
+pub use writer::{PAGE_ROWS, WriteOptions, batch_of, write_run};

@@ -56,7 +56,7 @@ use rowkey_model::rows::{PropertyId, PropertyNames, RowRef};
 use rowkey_model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX};
 
 /// Rows of a data page; see the crate's documentation for the measurements behind it.
-pub(super) const PAGE_ROWS: usize = 1024;
+pub const PAGE_ROWS: usize = 1024;
 /// Rows of a batch handed to the Parquet writer, unless they are wide.
 const BATCH_ROWS: usize = 8 * 1024;
 /// Encoded bytes of such a batch, about.

@@ -32,6 +32,8 @@ pub use context::{
 pub use datum::read_array_text;
 pub use function::is_vector;
 pub use keywords::is_reserved;
+pub use quoting::quote_identifier;
+pub(crate) use quoting::quote_literal;
 pub use registered::REGISTERED_TYPES;
 pub use single_value::single_value;
 pub use tables::table_function_columns;

@@ -21,7 +21,7 @@ pub(super) static FUNCTIONS: &[Definition] = &[
 ];
 
 /// A name as it has to stand in SQL: in quotes unless it is a lower case word that is no keyword.
-pub(super) fn quote_identifier(name: &str) -> String {
+pub fn quote_identifier(name: &str) -> String {
     let mut chars = name.chars();
     let plain = chars.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_')
         && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
@@ -46,7 +46,7 @@ fn cast_text(call: &Call) -> Option<String> {
 }
 
 /// A text as it has to stand in SQL; with an `E` before it if it has backslashes.
-pub(super) fn quote_literal(text: &str) -> String {
+pub(crate) fn quote_literal(text: &str) -> String {
     let escape = if text.contains('\\') { "E" } else { "" };
     format!("{escape}'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

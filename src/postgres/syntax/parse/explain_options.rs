@@ -2,30 +2,24 @@
 
 use datafusion::sql::sqlparser::ast::{AnalyzeFormat, AnalyzeFormatKind, Expr, UnaryOperator, UtilityOption, Value};
 
-use crate::syntax::statement::ExplainFormat;
+use crate::syntax::statement::{ExplainFormat, ExplainOptions};
 use rowkey_base::{Error, Result, SqlState};
-
-/// Options of EXPLAIN that make a difference here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ExplainOptions {
-    pub analyze: bool,
-    pub verbose: bool,
-    pub format: ExplainFormat,
-}
 
 impl ExplainOptions {
     /// Reads both forms: words behind EXPLAIN, and a list in parentheses, where the last word
     /// counts.
     ///
-    /// COSTS, SETTINGS, BUFFERS, WAL, TIMING and SUMMARY are taken as PostgreSQL takes them; what
-    /// they leave out or add is no part of these plans.
+    /// SETTINGS, BUFFERS and WAL are taken as PostgreSQL takes them; what they add is no part of
+    /// these plans.
     pub(super) fn read(
         analyze: bool,
         verbose: bool,
         format: Option<AnalyzeFormatKind>,
         list: &[UtilityOption],
     ) -> Result<Self> {
-        let mut options = Self { analyze, verbose, format: ExplainFormat::Text };
+        let mut options =
+            Self { analyze, verbose, costs: true, timing: true, summary: false, format: ExplainFormat::Text };
+        let mut summary = None;
         if let Some(AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format)) = format {
             options.format = match format {
                 AnalyzeFormat::TEXT => ExplainFormat::Text,
@@ -39,11 +33,17 @@ impl ExplainOptions {
             match name.as_str() {
                 "analyze" => options.analyze = flag(option)?,
                 "verbose" => options.verbose = flag(option)?,
-                "costs" | "settings" | "buffers" | "summary" => {
+                "costs" => options.costs = flag(option)?,
+                "summary" => summary = Some(flag(option)?),
+                "settings" | "buffers" => {
                     flag(option)?;
                 }
                 "timing" | "wal" => {
-                    if flag(option)? {
+                    let wanted = flag(option)?;
+                    if name == "timing" {
+                        options.timing = wanted;
+                    }
+                    if wanted {
                         needs_analyze.get_or_insert(name);
                     }
                 }
@@ -53,6 +53,7 @@ impl ExplainOptions {
                 }
             }
         }
+        options.summary = summary.unwrap_or(options.analyze);
         match needs_analyze.filter(|_| !options.analyze) {
             Some(name) => {
                 let message = format!("EXPLAIN option {} requires ANALYZE", name.to_ascii_uppercase());

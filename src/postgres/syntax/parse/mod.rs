@@ -28,9 +28,8 @@ use super::kinds;
 use super::merge_actions;
 use super::row_locks;
 use super::source::Source;
-use super::statement::{Request, Statement};
+use super::statement::{ExplainOptions, Request, Statement};
 use dialect::PostgresDialect;
-use explain_options::ExplainOptions;
 use rowkey_base::{Error, Result, SqlState};
 use token_count::token_count;
 use tokens::tokens;
@@ -262,12 +261,11 @@ fn classify(statement: ast::Statement) -> Result<Request> {
             if writes.is_none() && !matches!(*statement, ast::Statement::Query(_)) {
                 return Err(refused(&statement));
             }
-            let ExplainOptions { analyze, verbose, format } =
-                ExplainOptions::read(analyze, verbose, format, &options.unwrap_or_default())?;
-            if let Some(verb) = writes.filter(|_| analyze) {
+            let options = ExplainOptions::read(analyze, verbose, format, &options.unwrap_or_default())?;
+            if let Some(verb) = writes.filter(|_| options.analyze) {
                 return Err(analyzes_write(verb));
             }
-            Ok(Request::Explain { statement, analyze, verbose, format })
+            Ok(Request::Explain { statement, options })
         }
         other if kinds::defines(&other) => Ok(Request::Define(Box::new(other))),
         other => Err(refused(&other)),

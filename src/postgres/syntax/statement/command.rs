@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::Expr;
 
-use super::{ExplainFormat, Statement};
+use super::{ExplainOptions, Statement};
 
 /// A statement that is not a query.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ pub enum Command {
     ExplainExecute {
         name: String,
         arguments: Vec<Expr>,
-        explained: Explained,
+        options: ExplainOptions,
     },
     /// `None` is ALL.
     Deallocate(Option<String>),
@@ -72,14 +72,6 @@ pub enum Command {
     /// `None` is ALL.
     CloseCursor(Option<String>),
     Vacuum(Vacuum),
-}
-
-/// What EXPLAIN is to show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Explained {
-    pub analyze: bool,
-    pub verbose: bool,
-    pub format: ExplainFormat,
 }
 
 /// What DISCARD throws away.
