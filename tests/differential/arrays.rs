@@ -11,7 +11,6 @@ const ITEMS: &[(&str, &[&str])] = &[
     ("bool", &["t", "f", "NULL"]),
     ("date", &["2020-01-01", "2021-02-03", "NULL"]),
     ("interval", &["1 mon", "30 days", "29 days", "31 days", "720:00:00", "NULL"]),
-    ("uuid", &["00000000-0000-0000-0000-000000000001", "f0000000-0000-0000-0000-000000000002", "NULL"]),
 ];
 
 /// An array as a constant.
@@ -83,6 +82,8 @@ const USES: &[&str] = &[
     "x <> ALL (a)",
     "x < ANY (a)",
     "x >= ALL (a)",
+    "x <= ANY (a)",
+    "x > ALL (a)",
     "NOT x = ANY (a)",
     "(SELECT count(*) FROM unnest(a) AS u(i))",
     "(SELECT count(i) FROM unnest(a) AS u(i))",

@@ -3,9 +3,10 @@
 /// Stands in an expected line for text that may be any.
 const IGNORED: &str = "<slt:ignore>";
 
-/// What the line of a plan begins with that tells how much is read. The rest of a plan does not
-/// depend on where the rows lie.
-const VOLUME: &str = "range partitions ";
+/// What the line of a plan begins with that tells how much is read. But for it and the estimates of
+/// operators a plan does not depend on where the rows lie.
+const VOLUMES: [&str; 2] = ["range partitions ", "no files yet"];
+const ESTIMATE: &str = "  (cost=";
 
 /// Between the cells of a row, which carry their bars.
 pub(crate) const COLUMN_SEPARATOR: &str = " ";
@@ -29,9 +30,12 @@ pub(crate) fn exact(line: &String) -> String {
 /// The line without how much a plan reads.
 #[allow(clippy::ptr_arg, reason = "the crate's signature")]
 pub(crate) fn without_volume(line: &String) -> String {
-    match line.trim_start().starts_with(VOLUME) {
-        true => line[..line.len() - line.trim_start().len() + VOLUME.len()].to_owned(),
-        false => exact(line),
+    let begin = line.trim_start();
+    let indent = line.len() - begin.len();
+    match (VOLUMES.iter().any(|volume| begin.starts_with(volume)), line.find(ESTIMATE)) {
+        (true, _) => format!("{}{}", &line[..indent], VOLUMES[0]),
+        (false, Some(estimate)) => line[..estimate].to_owned(),
+        (false, None) => exact(line),
     }
 }
 

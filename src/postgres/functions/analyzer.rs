@@ -19,6 +19,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
+use super::array_extremes::of_keys;
 use super::array_items;
 use super::cast::PostgresCast;
 use super::compared_subqueries::paired;
@@ -336,7 +337,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             // A constant whose cast waited for the session's zone.
             Some(target) => resolver.recast(function, target),
             None => {
-                let call = Expr::ScalarFunction(equals_any(function, resolver));
+                let call = Expr::ScalarFunction(of_keys(equals_any(function, resolver), resolver));
                 counted(resolver.resolve(call)?, resolver)
             }
         },

@@ -45,7 +45,7 @@ static KEY: Function = Function {
 };
 
 /// An array of intervals.
-fn is_of_intervals(data_type: &DataType) -> bool {
+pub(super) fn is_of_intervals(data_type: &DataType) -> bool {
     matches!(data_type, DataType::List(item) if matches!(item.data_type(), DataType::Interval(_)))
 }
 

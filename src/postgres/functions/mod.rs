@@ -15,6 +15,7 @@ mod analyzer;
 mod angles;
 mod apart;
 mod arithmetic;
+mod array_extremes;
 mod array_fill;
 mod array_items;
 mod array_literal;

@@ -5,7 +5,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::balanced::{joined, nested};
-use super::syntax::call;
+use crate::syntax::call_named as call;
 
 /// Rows are compared by their first values that differ; a NULL before those makes it unknown. The
 /// query engine takes rows for structs, in which a NULL is a value.

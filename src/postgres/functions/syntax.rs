@@ -19,7 +19,7 @@ use super::scalar::{EQUALS_ANY, MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
 use super::type_names::type_called;
 use super::values_items;
-use crate::syntax::{plain_call, plain_case, plain_cast, visit_expressions, visit_expressions_mut};
+use crate::syntax::{call_named as call, plain_case, plain_cast, visit_expressions, visit_expressions_mut};
 
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
 /// cast of the text.
@@ -529,10 +529,6 @@ fn null_if(function: Function) -> Expr {
         }
         _ => Expr::Function(function),
     }
-}
-
-pub(super) fn call(name: &str, args: Vec<Expr>) -> Expr {
-    plain_call(ObjectName::from(vec![Ident::new(name)]), args)
 }
 
 /// `INTERVAL '3' DAY` is `'3'::interval day`. What is no text stays for the engine.

@@ -30,7 +30,7 @@ pub use parse::{
 };
 pub(crate) use placeholders::number_of;
 pub use placeholders::{count, used, used_in};
-pub(crate) use plain::{call_of, plain_call, plain_cast, plain_function, plain_query, plain_select};
+pub(crate) use plain::{call_named, call_of, plain_call, plain_cast, plain_function, plain_query, plain_select};
 pub use plain::{plain_case, plain_table};
 pub use row_locks::RowLocks;
 pub use source::Source;

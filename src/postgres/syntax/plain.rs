@@ -3,8 +3,8 @@
 use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
     CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArgumentList, FunctionArguments, GroupByExpr, ObjectName, Query, Select, SelectFlavor, SelectItem, SetExpr,
-    TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
+    FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, ObjectName, Query, Select, SelectFlavor, SelectItem,
+    SetExpr, TableAlias, TableFactor, TableFunctionArgs, TableWithJoins,
 };
 
 /// `SELECT projection FROM from`.
@@ -96,6 +96,11 @@ pub(crate) fn plain_call(name: ObjectName, arguments: Vec<Expr>) -> Expr {
 pub(crate) fn call_of(name: ObjectName, args: Vec<FunctionArg>, clauses: Vec<FunctionArgumentClause>) -> Expr {
     let args = FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses });
     Expr::Function(Function { args, ..plain_function(name) })
+}
+
+/// A call of a function by its name alone.
+pub(crate) fn call_named(name: &str, args: Vec<Expr>) -> Expr {
+    plain_call(ObjectName::from(vec![Ident::new(name)]), args)
 }
 
 /// A function without parentheses.

@@ -59,8 +59,8 @@ impl From<u64> for Property {
     }
 }
 
-/// What a node is expected to cost: pages of 8 kB read from files, and a hundredth for each row that
-/// it and the nodes below it take in.
+/// What a node is expected to cost: pages of 8 kB read from files, and a hundredth for each row
+/// that it and the nodes below it take in.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Estimate {
     /// Until its first row.

@@ -18,7 +18,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::union::{InterleaveExec, UnionExec};
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::work_table::WorkTableExec;
@@ -39,6 +39,9 @@ const NESTED_LOOP: &str = "Nested Loop";
 
 /// Leaves out rows of each partition of a window before they are sorted.
 const FIRST_ROWS: &str = "FirstRowsOfPartitions";
+
+/// Reads one partition of its input.
+const ONE_PARTITION: &str = "OnePartitionExec";
 
 /// Operators that move rows between threads.
 const MOVES: [(&str, &str); 3] = [
@@ -214,6 +217,7 @@ impl Builder<'_> {
                     None => Built { node: built.node, columns, before: built.before },
                 }
             }
+            [first, ..] if is_one_repartitioning(plan) => self.build(first),
             inputs => {
                 let built: Vec<Built> = inputs.iter().map(|input| self.build(input)).collect();
                 let children = built.into_iter().map(|built| built.node).collect();
@@ -437,6 +441,21 @@ impl Builder<'_> {
         }
         self.node(plan, Node::new("ProjectSet"), vec![input.node], columns, (Rows::Input, false))
     }
+}
+
+/// A plan that runs has a repartitioning for each partition of its input, side by side.
+fn is_one_repartitioning(plan: &Plan) -> bool {
+    plan.is::<InterleaveExec>()
+        && plan.children().into_iter().all(|input| {
+            let mut nodes = vec![input];
+            while let Some(node) = nodes.pop() {
+                if node.name() == ONE_PARTITION {
+                    return true;
+                }
+                nodes.extend(node.children().into_iter().take(1));
+            }
+            false
+        })
 }
 
 fn named_scan(title: &str, label: &'static str, name: &str) -> Node {

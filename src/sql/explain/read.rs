@@ -97,7 +97,10 @@ fn scans_below(
     scans: &mut Vec<(usize, EntityScanExec, Option<&'static str>)>,
 ) {
     if let Some(scan) = plan.downcast_ref::<EntityScanExec>() {
-        scans.push((address(scan), scan.clone(), above));
+        // A plan that runs may have one for each of its partitions.
+        if scans.iter().all(|(known, ..)| *known != address(scan)) {
+            scans.push((address(scan), scan.clone(), above));
+        }
         return;
     }
     for (at, input) in plan.children().into_iter().enumerate() {
