@@ -113,7 +113,6 @@ const USES: &[&str] = &[
     "(SELECT count(DISTINCT u) FROM (VALUES (a), (b), (trim_array(a, 0))) AS t(u))",
     "(SELECT count(*) FROM (SELECT DISTINCT u FROM (VALUES (a), (b)) AS t(u)) AS s)",
     "(SELECT max(u) FROM (VALUES (a), (b)) AS t(u))",
-    "(SELECT min(i) FROM unnest(a) AS u(i))",
     "(SELECT mode() WITHIN GROUP (ORDER BY i) FROM unnest(a) AS u(i))",
 ];
 
