@@ -78,6 +78,7 @@ mod overlaps;
 mod percentile;
 mod planner;
 mod range_offsets;
+mod records;
 mod recursion;
 mod register;
 mod regular_expressions;

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use arrow_schema::extension::Uuid;
 use datafusion::common::{DFSchema, Result, ScalarValue};
-use datafusion::functions::core::get_field;
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, ExprSchemable, Operator, lit};
+use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, ExprSchemable, Operator};
 
 use super::arithmetic;
 use super::array_literal;
@@ -25,8 +24,9 @@ use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
 use super::like_texts;
 use super::numeric_like::{numeric_like, numerics_like, type_beside, type_literals};
 use super::optimization_barrier::optimization_barrier;
+use super::records;
 use super::regular_expressions;
-use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND, Scalar, type_of};
+use super::scalar::{Function, MAKE_ARRAY, NULLIF_OPERAND, Scalar, type_of};
 use super::stored_types;
 use super::strings;
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
@@ -71,8 +71,8 @@ impl Resolver<'_> {
                 }
                 _ => Ok(Expr::Negative(inner)),
             },
-            Expr::IsNull(inner) => self.null_test(*inner, Expr::IsNull),
-            Expr::IsNotNull(inner) => self.null_test(*inner, Expr::IsNotNull),
+            Expr::IsNull(inner) => self.null_test(*inner, Expr::IsNull, &records::IS_NULL),
+            Expr::IsNotNull(inner) => self.null_test(*inner, Expr::IsNotNull, &records::IS_NOT_NULL),
             Expr::BinaryExpr(binary) => self.binary(binary),
             Expr::IsTrue(_)
             | Expr::IsNotTrue(_)
@@ -224,11 +224,11 @@ impl Resolver<'_> {
 
     /// Both sides of a comparison in one type.
     /// A record is NULL if all its fields are, and is not if none is.
-    fn null_test(&self, inner: Expr, test: fn(Box<Expr>) -> Expr) -> Result<Expr> {
-        let Ok(DataType::Struct(fields)) = type_of(&inner, self.schema) else { return Ok(test(Box::new(inner))) };
-        let of_field = |name: &str| get_field().call(vec![inner.clone(), lit(name)]);
-        let each = fields.iter().map(|field| test(Box::new(of_field(field.name()))));
-        Ok(each.reduce(Expr::and).unwrap_or_else(|| test(Box::new(inner.clone()))))
+    fn null_test(&self, inner: Expr, test: fn(Box<Expr>) -> Expr, of_record: &'static Function) -> Result<Expr> {
+        match type_of(&inner, self.schema) {
+            Ok(DataType::Struct(_)) => Ok(call(of_record, vec![inner])),
+            _ => Ok(test(Box::new(inner))),
+        }
     }
 
     pub(super) fn comparison(&self, left: Expr, op: Operator, right: Expr) -> Result<Expr> {

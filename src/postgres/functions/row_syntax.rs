@@ -1,22 +1,29 @@
 //! Rows that are written out, `(a, b)` and `ROW(a, b)`, compared value by value.
 
+use std::ops::ControlFlow;
+
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value,
 };
 
 use super::balanced::{joined, nested};
-use crate::syntax::call_named as call;
+use crate::syntax::{call_named as call, visit_expressions};
 
 /// Rows are compared by their first values that differ; a NULL before those makes it unknown. The
 /// query engine takes rows for structs, in which a NULL is a value.
 pub(super) fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     use BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or, PGStartsWith};
     // A row beside what is none stays as it is written.
-    let (left, right) = if is_row(&left) && is_row(&right) { (tuple(left), tuple(right)) } else { (left, right) };
+    let orders_rows = matches!(op, Lt | LtEq | Gt | GtEq) && is_row(&left) && is_row(&right);
+    let is_copied = orders_rows && (is_large(&left) || is_large(&right));
+    let (left, right) = match is_row(&left) && is_row(&right) && !is_copied {
+        true => (tuple(left), tuple(right)),
+        false => (left, right),
+    };
     match (left, op, right) {
         (left, PGStartsWith, right) => call("starts_with", vec![left, right]),
         (Expr::Tuple(left), op @ (Eq | NotEq | Lt | LtEq | Gt | GtEq), Expr::Tuple(right))
-            if left.len() == right.len() && !left.is_empty() =>
+            if left.len() == right.len() && !left.is_empty() && !is_copied =>
         {
             let pairs = left.into_iter().zip(right).map(|(left, right)| match is_row(&left) && is_row(&right) {
                 true => (record(left), record(right)),
@@ -50,6 +57,20 @@ pub(super) fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Exp
         }
         (left, op, right) => Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) },
     }
+}
+
+/// Most expressions in a row that is copied.
+const COPIED_MAX: usize = 200;
+
+/// Whether copies of a row, of which copies may be made again, would become too many. The planner
+/// refuses rows of expressions that stay as they are written.
+fn is_large(row: &Expr) -> bool {
+    let mut expressions = 0;
+    let counted = visit_expressions(row, |_| {
+        expressions += 1;
+        if expressions > COPIED_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    counted.is_break()
 }
 
 /// Whether a value is that of a column, a literal or a parameter.
@@ -98,7 +119,7 @@ pub(super) fn row_distinction(left: Expr, right: Expr, distinct: bool) -> Expr {
 
 /// `row BETWEEN row AND row`.
 pub(super) fn row_between(expr: Expr, negated: bool, low: Expr, high: Expr) -> Expr {
-    if ![&expr, &low, &high].into_iter().all(is_row) {
+    if ![&expr, &low, &high].into_iter().all(is_row) || is_large(&expr) {
         return Expr::Between { expr: Box::new(expr), negated, low: Box::new(low), high: Box::new(high) };
     }
     let low = row_comparison(expr.clone(), BinaryOperator::GtEq, low);
