@@ -66,7 +66,7 @@ pub fn deparse_list<'a>(exprs: impl IntoIterator<Item = &'a Arc<dyn PhysicalExpr
 }
 
 /// A value as a literal.
-pub fn literal(value: &ScalarValue) -> String {
+fn literal(value: &ScalarValue) -> String {
     if value.is_null() {
         return "NULL".to_owned();
     }

@@ -19,7 +19,7 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
-use super::array_extremes::of_keys;
+use super::array_extremes::extreme_by_key;
 use super::array_items;
 use super::cast::PostgresCast;
 use super::compared_subqueries::paired;
@@ -337,7 +337,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             // A constant whose cast waited for the session's zone.
             Some(target) => resolver.recast(function, target),
             None => {
-                let call = Expr::ScalarFunction(of_keys(equals_any(function, resolver), resolver));
+                let call = Expr::ScalarFunction(extreme_by_key(equals_any(function, resolver), resolver));
                 counted(resolver.resolve(call)?, resolver)
             }
         },
@@ -528,12 +528,7 @@ fn join(join: Join, zone: &Zone) -> Result<LogicalPlan> {
         .into_iter()
         .map(|(left, right)| {
             let (left, right) = resolver.pair(left, right, &|| "=".to_owned())?;
-            let types = (type_of(&left, &both)?, type_of(&right, &both)?);
-            let (left, right) = match keys::in_one_type(&types.0, &types.1) {
-                Some(wanted) => (keys::cast_to(left, &types.0, &wanted), keys::cast_to(right, &types.1, &wanted)),
-                None => (left, right),
-            };
-            Ok((keys::equality_key(left, &both), keys::equality_key(right, &both)))
+            Ok(keys::equality_keys(left, right, &both))
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(LogicalPlan::Join(join))

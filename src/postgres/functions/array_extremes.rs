@@ -20,7 +20,7 @@ static OF_INTERVALS: [Function; 2] = [
 ];
 
 /// DataFusion's function, or of intervals ours.
-pub(super) fn of_keys(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
+pub(super) fn extreme_by_key(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
     let Some(ours) = OF_INTERVALS.iter().find(|ours| ours.name == function.func.name()) else { return function };
     let is_concerned = |arg: &Expr| type_of(arg, resolver.schema).is_ok_and(|data_type| is_of_intervals(&data_type));
     match function.args.iter().all(is_concerned) {

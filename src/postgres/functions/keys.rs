@@ -227,6 +227,16 @@ pub(super) fn equality_key(expr: Expr, schema: &DFSchema) -> Expr {
     }
 }
 
+/// The same of both sides of an equality, arrays and records in one type.
+pub(super) fn equality_keys(left: Expr, right: Expr, schema: &DFSchema) -> (Expr, Expr) {
+    let types = [&left, &right].map(|side| type_of(side, schema).unwrap_or(DataType::Null));
+    let (left, right) = match in_one_type(&types[0], &types[1]) {
+        Some(wanted) => (cast_to(left, &types[0], &wanted), cast_to(right, &types[1], &wanted)),
+        None => (left, right),
+    };
+    (equality_key(left, schema), equality_key(right, schema))
+}
+
 /// The type in which arrays or records of two types are compared. `None`: of others, and of those
 /// that the engine brings together.
 pub(super) fn in_one_type(left: &DataType, right: &DataType) -> Option<DataType> {
@@ -287,11 +297,9 @@ pub(super) fn comparison(left: Expr, op: Operator, right: Expr, schema: &DFSchem
     let binary = |left: Expr, op, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     let types = [&left, &right].map(|side| type_of(side, schema).unwrap_or(DataType::Null));
     use Operator::{Eq, IsDistinctFrom, IsNotDistinctFrom, NotEq};
-    if matches!(op, Eq | NotEq | IsDistinctFrom | IsNotDistinctFrom)
-        && let Some(wanted) = in_one_type(&types[0], &types[1])
-    {
-        let key = |expr, from: &DataType| equality_key(cast_to(expr, from, &wanted), schema);
-        return binary(key(left, &types[0]), op, key(right, &types[1]));
+    if matches!(op, Eq | NotEq | IsDistinctFrom | IsNotDistinctFrom) && in_one_type(&types[0], &types[1]).is_some() {
+        let (left, right) = equality_keys(left, right, schema);
+        return binary(left, op, right);
     }
     if let Some(function) = of_arrays(&types, op) {
         return call(function, vec![left, right]);

@@ -109,23 +109,30 @@ struct ExtremeByKey {
     found: ScalarValue,
 }
 
-impl Accumulator for ExtremeByKey {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let Some(values) = values.first() else { return Ok(()) };
-        let candidates = match self.found.is_null() {
-            true => Arc::clone(values),
-            false => concat(&[self.found.to_array()?.as_ref(), values.as_ref()])?,
-        };
-        let keys = of_array(&candidates)?;
+impl ExtremeByKey {
+    /// The place of the greatest or least, `None` where all are NULL.
+    fn best_of(&self, values: &ArrayRef) -> Result<Option<usize>> {
+        let keys = of_array(values)?;
         let compare = make_comparator(&keys, &keys, NULLS_LAST)?;
-        let mut rows = (0..keys.len()).filter(|row| keys.is_valid(*row));
-        let Some(first) = rows.next() else { return Ok(()) };
-        let best = rows.fold(first, |best, row| match compare(row, best) {
+        let rows = (0..keys.len()).filter(|row| keys.is_valid(*row));
+        Ok(rows.reduce(|best, row| match compare(row, best) {
             Ordering::Less if self.greatest => best,
             Ordering::Greater if !self.greatest => best,
             _ => row,
-        });
-        self.found = ScalarValue::try_from_array(&candidates, best)?.compacted();
+        }))
+    }
+}
+
+impl Accumulator for ExtremeByKey {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let Some(values) = values.first() else { return Ok(()) };
+        let Some(best) = self.best_of(values)? else { return Ok(()) };
+        let best = values.slice(best, 1);
+        let beaten = !self.found.is_null()
+            && self.best_of(&concat(&[self.found.to_array()?.as_ref(), best.as_ref()])?)? == Some(0);
+        if !beaten {
+            self.found = ScalarValue::try_from_array(&best, 0)?.compacted();
+        }
         Ok(())
     }
 

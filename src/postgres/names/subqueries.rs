@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectName, OrderBy, Query,
-    Select, Value, VisitorMut,
+    Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, OrderBy, Query, Select, Value,
+    VisitorMut,
 };
 
 use super::order::Item;
 use crate::functions::NUMBERED_SUBQUERY;
-use crate::syntax::{plain_call, visit_mut};
+use crate::syntax::{call_named, visit_mut};
 
 /// Numbers the subqueries in what stands above the grouping, if there is more than one.
 pub(super) fn number_subqueries(items: &mut [Item], select: &mut Select, mut order_by: Option<&mut OrderBy>) {
@@ -80,7 +80,7 @@ impl VisitorMut for Subqueries<'_> {
         if self.step == Step::Number {
             let subquery = std::mem::replace(expr, Expr::value(Value::Null));
             let number = Expr::value(Value::Number(number.to_string(), false));
-            *expr = plain_call(ObjectName::from(vec![Ident::new(NUMBERED_SUBQUERY)]), vec![subquery, number]);
+            *expr = call_named(NUMBERED_SUBQUERY, vec![subquery, number]);
         }
         ControlFlow::Continue(())
     }

@@ -60,11 +60,11 @@ pub(super) fn started(plan: &Arc<dyn ExecutionPlan>) -> Option<Started> {
 }
 
 /// What an operator counted; `None` of one that does not count.
-pub(super) fn actual(plan: &Arc<dyn ExecutionPlan>, Started(began): &Started) -> Option<Actual> {
+pub(super) fn actual(plan: &Arc<dyn ExecutionPlan>, Started(began): Started) -> Option<Actual> {
     let metrics = plan.metrics()?;
     let rows = metrics.output_rows()? as u64;
     let since =
-        |moment: DateTime<Utc>| moment.signed_duration_since(*began).num_nanoseconds().unwrap_or(i64::MAX) as f64 / 1e6;
+        |moment: DateTime<Utc>| moment.signed_duration_since(began).num_nanoseconds().unwrap_or(i64::MAX) as f64 / 1e6;
     let (start, end) = span(&metrics)?;
     Some(Actual { rows, startup_ms: since(start), total_ms: since(end) })
 }

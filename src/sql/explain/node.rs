@@ -27,10 +27,19 @@ impl Node {
     }
 
     pub(super) fn with(mut self, name: &'static str, property: impl Into<Property>) -> Self {
-        self.properties.push((name, property.into()));
+        let property = property.into();
+        // Two conditions of one name are one.
+        match (self.properties.iter_mut().find(|(known, _)| *known == name), property) {
+            (Some((_, Property::Text(known))), Property::Text(text)) => *known = format!("({known} AND {text})"),
+            (_, property) => self.properties.push((name, property)),
+        }
         self
     }
 }
+
+/// Longest list of a node, in bytes; of what is longer the beginning is shown, and how many more
+/// there are.
+const LIST_BYTES_MAX: usize = 4000;
 
 /// What a node tells of itself.
 #[derive(Debug, Clone)]
@@ -49,7 +58,24 @@ impl From<String> for Property {
 
 impl From<Vec<String>> for Property {
     fn from(list: Vec<String>) -> Self {
-        Self::List(list)
+        Self::of_list(list.iter().map(String::as_str))
+    }
+}
+
+impl Property {
+    pub(super) fn of_list<'a>(items: impl Iterator<Item = &'a str>) -> Self {
+        let (mut shown, mut bytes, mut more) = (Vec::new(), 0, 0);
+        for item in items {
+            bytes += item.len();
+            match bytes > LIST_BYTES_MAX && !shown.is_empty() {
+                true => more += 1,
+                false => shown.push(item.to_owned()),
+            }
+        }
+        if more > 0 {
+            shown.push(format!("... {more} more"));
+        }
+        Self::List(shown)
     }
 }
 

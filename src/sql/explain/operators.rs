@@ -8,6 +8,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::window::WindowExpr;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::{ColumnIndex, JoinFilter};
@@ -18,6 +19,7 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::union::{InterleaveExec, UnionExec};
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
@@ -26,7 +28,7 @@ use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 
 use super::analyze::{Started, actual};
 use super::estimate::{Rows, of_read, over};
-use super::node::{Node, Property};
+use super::node::{Actual, Node, Property};
 use super::read::{TableRead, address, title};
 use crate::provider::EntityScanExec;
 use rowkey_postgres::ctes::{CteScanExec, WithExec};
@@ -36,6 +38,9 @@ type Plan = Arc<dyn ExecutionPlan>;
 type Texts = Vec<Arc<str>>;
 
 const NESTED_LOOP: &str = "Nested Loop";
+
+/// The column of an aggregate over grouping sets that tells them apart.
+const GROUPING: &str = "GROUPING";
 
 /// Leaves out rows of each partition of a window before they are sorted.
 const FIRST_ROWS: &str = "FirstRowsOfPartitions";
@@ -101,12 +106,8 @@ impl Builder<'_> {
         }
         if let Some(sort) = plan.downcast_ref::<SortExec>() {
             let input = self.build(sort.input());
-            let mut node = Node::new("Sort").with("Sort Key", sort_keys(sort.expr(), &input.columns));
-            let mut rows = Rows::Input;
-            if let Some(fetch) = sort.fetch() {
-                node = node.with("Limit", fetch as u64);
-                rows = Rows::AtMost(fetch as u64);
-            }
+            let node = Node::new("Sort").with("Sort Key", sort_keys(sort.expr(), &input.columns));
+            let (node, rows) = limited(node, sort.fetch());
             return self.node(plan, node, vec![input.node], input.columns, (rows, true));
         }
         if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
@@ -120,7 +121,8 @@ impl Builder<'_> {
                 node = node.with("Join Filter", join_filter(filter, &left.columns, &right.columns));
             }
             let columns = join_columns(&join.join_type(), left.columns, right.columns);
-            return self.node(plan, node, vec![left.node, right.node], columns, (Rows::Estimated, false));
+            let rows = join_rows(&join.join_type(), &left.node, &right.node);
+            return self.node(plan, node, vec![left.node, right.node], columns, (rows, false));
         }
         if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
             let (left, right) = (self.build(join.left()), self.build(join.right()));
@@ -130,7 +132,8 @@ impl Builder<'_> {
             }
             let columns = join_columns(join.join_type(), left.columns, right.columns);
             let columns = projected(columns, join.projection().as_deref());
-            return self.node(plan, node, vec![right.node, left.node], columns, (Rows::Estimated, false));
+            let rows = join_rows(join.join_type(), &left.node, &right.node);
+            return self.node(plan, node, vec![right.node, left.node], columns, (rows, false));
         }
         if let Some(join) = plan.downcast_ref::<CrossJoinExec>() {
             let (left, right) = (self.build(join.left()), self.build(join.right()));
@@ -140,12 +143,7 @@ impl Builder<'_> {
         }
         if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
             let input = self.build(limit.input());
-            let mut node = Node::new("Limit");
-            let mut rows = Rows::Input;
-            if let Some(fetch) = limit.fetch() {
-                node = node.with("Limit", fetch as u64);
-                rows = Rows::AtMost(fetch as u64);
-            }
+            let (mut node, rows) = limited(Node::new("Limit"), limit.fetch());
             if limit.skip() > 0 {
                 node = node.with("Offset", limit.skip() as u64);
             }
@@ -212,6 +210,17 @@ impl Builder<'_> {
                     let node = Node::new("First Rows of Partitions");
                     return self.node(plan, node, vec![built.node], columns, (Rows::Input, false));
                 }
+                // The sort below shows the limit of a merge of its partitions, of each of which it
+                // returns so many rows.
+                if let (true, Some(fetch)) = (plan.is::<SortPreservingMergeExec>() && !self.verbose, plan.fetch()) {
+                    let mut node = built.node;
+                    node.actual = node.actual.map(|actual| Actual { rows: actual.rows.min(fetch as u64), ..actual });
+                    return Built { node, columns, before: built.before };
+                }
+                if let (true, Some(fetch)) = (plan.is::<CoalescePartitionsExec>(), plan.fetch()) {
+                    let (node, rows) = limited(Node::new("Limit"), Some(fetch));
+                    return self.node(plan, node, vec![built.node], columns, (rows, false));
+                }
                 match MOVES.iter().find(|(name, _)| *name == plan.name()) {
                     Some((_, title)) => self.passed(plan, title, built, columns),
                     None => Built { node: built.node, columns, before: built.before },
@@ -237,6 +246,10 @@ impl Builder<'_> {
         built
     }
 
+    fn actual(&self, plan: &Plan) -> Option<Actual> {
+        self.started.and_then(|started| actual(plan, started))
+    }
+
     fn node(
         &self,
         plan: &Plan,
@@ -246,11 +259,10 @@ impl Builder<'_> {
         (rows, blocking): (Rows, bool),
     ) -> Built {
         node.estimate = over(plan, &children, rows, blocking);
-        node.actual = self.started.as_ref().and_then(|started| actual(plan, started));
+        node.actual = self.actual(plan);
         node.children = children;
         if self.verbose {
-            let output = columns.iter().map(ToString::to_string).collect::<Vec<_>>();
-            node.properties.insert(0, ("Output", Property::List(output)));
+            node.properties.insert(0, ("Output", Property::of_list(columns.iter().map(Arc::as_ref))));
         }
         Built { node, columns, before: None }
     }
@@ -268,7 +280,7 @@ impl Builder<'_> {
         }
         node.kind = "Entity Scan".to_owned();
         node.estimate = of_read(read, &plan.schema());
-        node.actual = self.started.as_ref().and_then(|started| actual(plan, started));
+        node.actual = self.actual(plan);
         if let (Some(actual), Some(counted)) = (&mut node.actual, &read.actual) {
             actual.rows = counted.rows;
         }
@@ -279,8 +291,7 @@ impl Builder<'_> {
             false => names(plan).iter().map(|name| format!("{}.{name}", quote_identifier(&alias)).into()).collect(),
         };
         if self.verbose {
-            let output = columns.iter().map(ToString::to_string).collect::<Vec<_>>();
-            node.properties.push(("Output", Property::List(output)));
+            node.properties.push(("Output", Property::of_list(columns.iter().map(Arc::as_ref))));
         }
         Some(Built { node, columns, before: None })
     }
@@ -301,8 +312,8 @@ impl Builder<'_> {
         let mut plans = Vec::new();
         for link in subqueries.subqueries() {
             let mut plan = self.build(&link.plan).node;
+            plan.subplan = Some(format!("InitPlan {} (returns ${})", self.subplans + 1, self.subplans));
             self.subplans += 1;
-            plan.subplan = Some(format!("InitPlan {} (returns ${})", self.subplans, link.index.as_usize()));
             plans.push(plan);
         }
         let mut main = self.build(subqueries.input());
@@ -313,9 +324,8 @@ impl Builder<'_> {
     /// A condition stands with the node whose rows it tries.
     fn filter(&mut self, plan: &Plan, filter: &FilterExec) -> Built {
         let mut input = self.build(filter.input());
-        let text = deparse(filter.predicate(), &input.columns);
-        input.node.properties.push(("Filter", Property::Text(text)));
-        if let Some(passed) = self.started.as_ref().and_then(|started| actual(plan, started)) {
+        input.node = input.node.with("Filter", deparse(filter.predicate(), &input.columns));
+        if let Some(passed) = self.actual(plan) {
             if let Some(before) = input.node.actual {
                 let removed = before.rows.saturating_sub(passed.rows);
                 input.node.properties.push(("Rows Removed by Filter", Property::Number(removed)));
@@ -355,6 +365,11 @@ impl Builder<'_> {
             text
         });
         let mut columns: Texts = keys.iter().cloned().map(Arc::from).collect();
+        // Which of the keys a row is grouped by is a key of the states.
+        let has_sets = !groups.is_single();
+        if has_sets {
+            columns.push(Arc::from(GROUPING));
+        }
         if partial {
             columns.extend(calls.map(|call| format!("PARTIAL {call}").into()));
             let mut built =
@@ -362,24 +377,26 @@ impl Builder<'_> {
             built.before = Some(before);
             return built;
         }
-        if plan.schema().fields().len() > columns.len() + aggregate.aggr_expr().len() {
-            columns.push(Arc::from("GROUPING"));
-        }
         columns.extend(calls.map(Arc::from));
+        let has_sets = has_sets || keys.iter().any(|key| key == GROUPING);
+        let keys: Vec<String> = keys.into_iter().filter(|key| key != GROUPING).collect();
         let ordered = *aggregate.input_order_mode() != InputOrderMode::Linear;
-        let (title, strategy) = match (keys.is_empty(), groups.is_single(), ordered) {
+        let (title, strategy) = match (keys.is_empty(), has_sets, ordered) {
             (true, ..) => ("Aggregate", "Plain"),
-            (_, false, _) => ("MixedAggregate", "Mixed"),
+            (_, true, _) => ("MixedAggregate", "Mixed"),
             (_, _, true) => ("GroupAggregate", "Sorted"),
             (_, _, false) => ("HashAggregate", "Hashed"),
         };
-        let mut node = Node::new(title);
+        let mut node = Node::new(title).with("Strategy", strategy.to_owned());
         node.kind = "Aggregate".to_owned();
-        node.properties.push(("Strategy", Property::Text(strategy.to_owned())));
         if !keys.is_empty() {
-            node.properties.push(("Group Key", Property::List(keys.clone())));
+            node = node.with("Group Key", keys.clone());
         }
-        let rows = if keys.is_empty() { Rows::AtMost(1) } else { Rows::Input };
+        let rows = match (keys.is_empty(), has_sets) {
+            (true, _) => Rows::AtMost(1),
+            (false, true) => Rows::Sum,
+            (false, false) => Rows::Input,
+        };
         self.node(plan, node, vec![input], columns, (rows, !ordered || keys.is_empty()))
     }
 
@@ -399,11 +416,7 @@ impl Builder<'_> {
         hash.children = vec![left.node];
         let columns = join_columns(join.join_type(), left.columns, right.columns);
         let columns = projected(columns, join.projection.as_deref());
-        let rows = match join.join_type() {
-            JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => Rows::AtMost(right.node.estimate.rows),
-            JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => Rows::AtMost(hash.estimate.rows),
-            _ => Rows::Estimated,
-        };
+        let rows = join_rows(join.join_type(), &hash, &right.node);
         self.node(plan, node, vec![right.node, hash], columns, (rows, false))
     }
 
@@ -535,6 +548,23 @@ fn join_filter(filter: &JoinFilter, left: &[Arc<str>], right: &[Arc<str>]) -> St
     };
     let columns: Texts = filter.column_indices().iter().map(column).collect();
     deparse(filter.expression(), &columns)
+}
+
+/// A node that returns so many rows at most.
+fn limited(node: Node, fetch: Option<usize>) -> (Node, Rows) {
+    match fetch {
+        Some(fetch) => (node.with("Limit", fetch as u64), Rows::AtMost(fetch as u64)),
+        None => (node, Rows::Input),
+    }
+}
+
+/// Of a semi-join no more than of the side that it keeps.
+fn join_rows(join_type: &JoinType, left: &Node, right: &Node) -> Rows {
+    match join_type {
+        JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => Rows::AtMost(left.estimate.rows),
+        JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => Rows::AtMost(right.estimate.rows),
+        _ => Rows::Estimated,
+    }
 }
 
 fn join_columns(join_type: &JoinType, left: Texts, right: Texts) -> Texts {

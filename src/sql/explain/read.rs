@@ -12,6 +12,8 @@ use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::expr_rewriter::unnormalize_col;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
+use datafusion::physical_expr::split_conjunction;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::ExecutionPlan;
@@ -145,6 +147,7 @@ async fn describe(exec: &EntityScanExec, above: Option<&'static str>, analyzed: 
     let scan = exec.scan();
     let manifest = &scan.table.manifest;
     let columns = TableColumns::of(&scan.table);
+    let beside_subqueries = beside_subqueries(exec);
     let residual: Vec<&Expr> = scan.access.residual.iter().filter_map(|&at| scan.filters.get(at)).collect();
     let whole_files = manifest.files().count() as u64;
     let mut read = TableRead {
@@ -152,7 +155,11 @@ async fn describe(exec: &EntityScanExec, above: Option<&'static str>, analyzed: 
         path: scan.access.path,
         point_keys: (scan.access.path == AccessPath::Point).then(|| scan.access.keys.ranges().len()),
         keys: scan.access.describe(),
-        residual: residual.iter().map(|filter| shown(filter, columns.schema())).collect(),
+        residual: residual
+            .iter()
+            .map(|filter| shown(filter, columns.schema()))
+            .chain(beside_subqueries.iter().map(|filter| deparse(filter, &[])))
+            .collect(),
         is_partition_range: scan.access.is_partition_range(),
         order: exec.order().map(|direction| direction.to_string()),
         limit: datafusion::physical_plan::ExecutionPlan::fetch(exec),
@@ -175,16 +182,16 @@ async fn describe(exec: &EntityScanExec, above: Option<&'static str>, analyzed: 
         stop_at(&mut read, limit as u64);
     }
     let bounds = run_time_bounds(exec);
-    if let (Some(bounds), Some(above)) = (&bounds, above) {
-        let names: Vec<String> = collect_columns(bounds).iter().map(|column| column.name().to_owned()).collect();
-        let names = names.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" and ");
-        let found = if analyzed { format!(": {}", deparse(bounds, &[])) } else { String::new() };
+    let bound: BTreeSet<String> =
+        bounds.iter().flat_map(collect_columns).map(|column| column.name().to_owned()).collect();
+    if let (false, Some(above)) = (bound.is_empty(), above) {
+        let names = bound.iter().map(String::as_str).collect::<Vec<_>>().join(" and ");
+        let found: Vec<String> = bounds.iter().filter(|_| analyzed).map(|bounds| deparse(bounds, &[])).collect();
+        let found = if analyzed { format!(": {}", found.join(" AND ")) } else { String::new() };
         read.run_time_bounds = Some(format!("on {names}, from {above}{found}"));
     }
-    let binds_partition =
-        |bounds: &Arc<dyn PhysicalExpr>| collect_columns(bounds).iter().any(|column| column.name() == PARTITION_KEY);
     read.hint = match scan.access.path {
-        _ if bounds.as_ref().is_some_and(binds_partition) => None,
+        _ if bound.contains(PARTITION_KEY) => None,
         // A page of a keyset.
         _ if read.order.is_some() && read.limit.is_some() && read.residual.is_empty() => None,
         AccessPath::Table if manifest.live_rows() >= HINT_ROWS_MIN => scan.access.hint(),
@@ -207,16 +214,26 @@ fn shown(filter: &Expr, schema: &SchemaRef) -> String {
     physical.map_or_else(|_| filter.to_string(), |physical| deparse(&physical, &names))
 }
 
+/// The conditions with a subquery in them: the physical plan alone has them with the scan.
+fn beside_subqueries(exec: &EntityScanExec) -> Vec<Arc<dyn PhysicalExpr>> {
+    let Some(filter) = exec.config().ok().and_then(|config| config.file_source().filter()) else { return Vec::new() };
+    let has_subquery = |part: &Arc<dyn PhysicalExpr>| part.exists(|expr| Ok(expr.is::<ScalarSubqueryExpr>()));
+    let parts = split_conjunction(&filter).into_iter().filter(|part| has_subquery(part).unwrap_or(false));
+    parts.map(Arc::clone).collect()
+}
+
 /// What the operators above leave out while they run.
-fn run_time_bounds(exec: &EntityScanExec) -> Option<Arc<dyn PhysicalExpr>> {
-    let filter = exec.config().ok()?.file_source().filter()?;
-    let mut found = None;
-    let _ = filter.apply(|expr| {
-        if expr.is::<DynamicFilterPhysicalExpr>() {
-            found = Some(Arc::clone(expr));
-            return Ok(TreeNodeRecursion::Stop);
-        }
-        Ok(TreeNodeRecursion::Continue)
+fn run_time_bounds(exec: &EntityScanExec) -> Vec<Arc<dyn PhysicalExpr>> {
+    let mut found = Vec::new();
+    let filter = exec.config().ok().and_then(|config| config.file_source().filter());
+    let _ = filter.map(|filter| {
+        filter.apply(|expr| {
+            if expr.is::<DynamicFilterPhysicalExpr>() {
+                found.push(Arc::clone(expr));
+                return Ok(TreeNodeRecursion::Jump);
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
     });
     found
 }

@@ -46,8 +46,8 @@ use datafusion::execution::FunctionRegistry;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::ScalarUDF;
 
-use super::apart::numbered_subquery;
 use super::in_place::register_in_place;
+use super::numbered_subquery::numbered_subquery;
 use function::{Definition, SystemFunction};
 
 const DEFINITIONS: &[&[Definition]] = &[
