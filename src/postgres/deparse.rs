@@ -13,6 +13,7 @@ use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
 
+use crate::functions::compares_items;
 pub use crate::functions::system::quote_identifier;
 use crate::functions::system::quote_literal;
 use crate::types::{TextStyle, text_value, type_of};
@@ -189,6 +190,15 @@ impl Deparser<'_> {
                 self.write(place);
                 self.push("]");
             }
+            // `(= any)`, and `like_any` in words.
+            (_, [array, value]) if name.starts_with('(') && compares_items(name) => {
+                let (op, quantifier) = name.trim_matches(['(', ')']).split_once(' ').unwrap_or((name, ""));
+                self.push("(");
+                self.write(value);
+                self.push(&format!(" {op} {} (", quantifier.to_uppercase()));
+                self.write(array);
+                self.push("))");
+            }
             (_, [field, source]) if name == "extract" => {
                 let field = field.downcast_ref::<Literal>().and_then(|field| field.value().try_as_str().flatten());
                 self.push("EXTRACT(");
@@ -233,7 +243,11 @@ impl Deparser<'_> {
             }
         }
         self.push("CASE");
-        if let Some(operand) = case.expr() {
+        // Conditions are compared with a truth where there are others in them.
+        let is_true = |operand: &&Arc<dyn PhysicalExpr>| {
+            operand.downcast_ref::<Literal>().is_some_and(|literal| *literal.value() == ScalarValue::from(true))
+        };
+        if let Some(operand) = case.expr().filter(|operand| !is_true(operand)) {
             self.push(" ");
             self.write(operand);
         }

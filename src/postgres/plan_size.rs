@@ -212,16 +212,29 @@ impl TreeNodeVisitor<'_> for JoinedSubqueries {
 fn joined_subqueries(node: &LogicalPlan) -> PlanResult<usize> {
     let mut joined = 0;
     node.apply_expressions(|expr| {
-        expr.apply(|expr| {
-            joined += match expr {
-                logical_expr::Expr::InSubquery(_)
-                | logical_expr::Expr::Exists(_)
-                | logical_expr::Expr::SetComparison(_) => 1,
-                logical_expr::Expr::ScalarSubquery(subquery) => usize::from(!subquery.outer_ref_columns.is_empty()),
-                _ => 0,
-            };
-            Ok(TreeNodeRecursion::Continue)
-        })
+        joined += joined_in(expr)?;
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(joined)
+}
+
+/// ANY and ALL become three joins, each with a copy of what is compared.
+const JOINS_OF_COMPARISON: usize = 3;
+
+fn joined_in(expr: &logical_expr::Expr) -> PlanResult<usize> {
+    let mut joined = 0_usize;
+    expr.apply(|expr| {
+        joined += match expr {
+            logical_expr::Expr::SetComparison(comparison) => {
+                let within = joined_in(&comparison.expr)?;
+                joined = joined.saturating_add((within + 1).saturating_mul(JOINS_OF_COMPARISON));
+                return Ok(TreeNodeRecursion::Jump);
+            }
+            logical_expr::Expr::InSubquery(_) | logical_expr::Expr::Exists(_) => 1,
+            logical_expr::Expr::ScalarSubquery(subquery) => usize::from(!subquery.outer_ref_columns.is_empty()),
+            _ => 0,
+        };
+        Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(joined)
 }

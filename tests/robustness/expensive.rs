@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rowkey_base::testing::Dice;
 
 use crate::protocol::query;
+use crate::robustness::nested::mixed;
 use crate::robustness::server::Server;
 
 const SESSIONS: usize = 2;
@@ -126,7 +127,7 @@ impl Statement {
     }
 
     fn text(&mut self) -> String {
-        match self.0.below(24) {
+        match self.0.below(26) {
             0 => format!("select {}", self.value(3)),
             1 => format!("select generate_series(1, {})", self.size(12)),
             2 => format!("select count(*) from (select generate_series(1, {})) s", self.size(12)),
@@ -188,6 +189,8 @@ impl Statement {
                 let operation = self.one_of(&["intersect", "except", "except all", "union"]);
                 format!("select {} from {} {operation} select 1 from {}", self.value(1), self.rows(), self.rows())
             }
+            23 => format!("select {} from {}", mixed(&mut self.0, "n", 30), self.rows()),
+            24 => format!("select count(*) from {} where {} = 1", self.rows(), mixed(&mut self.0, "n", 30)),
             _ => {
                 let (aggregate, condition) = (self.aggregate(), self.condition());
                 let (outer, inner) = (self.rows(), self.series());

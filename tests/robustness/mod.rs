@@ -18,6 +18,7 @@ mod limits;
 mod long_steps;
 mod many_statements;
 mod multiplying;
+mod nested;
 mod pipeline;
 mod places;
 mod polls;

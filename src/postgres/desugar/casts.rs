@@ -18,7 +18,7 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use crate::functions::system::{REGISTERED_TYPES, is_vector, read_array_text, system_functions};
-use crate::functions::{is_comparison, is_equals_any, jsonb_part};
+use crate::functions::{compares_items, is_comparison, jsonb_part};
 use crate::types::{POSTGRES_TYPE, type_of};
 
 /// Reads and prints what casts and comparisons ask for.
@@ -147,7 +147,7 @@ impl CatalogCasts {
                 Ok(if changed { Transformed::yes(expr) } else { Transformed::no(expr) })
             }
             // `x = ANY ('{a,b}')`: the array's type is that of an array of x.
-            Expr::ScalarFunction(ScalarFunction { func, args }) if is_equals_any(func.name()) => {
+            Expr::ScalarFunction(ScalarFunction { func, args }) if compares_items(func.name()) => {
                 let [array, item] = args.as_slice() else {
                     return Ok(Transformed::no(Expr::ScalarFunction(ScalarFunction { func, args })));
                 };
@@ -283,7 +283,7 @@ fn may_change(expr: &Expr) -> bool {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             is_comparison(*op) && (literal_text(left).is_some() || literal_text(right).is_some())
         }
-        Expr::ScalarFunction(function) => is_equals_any(function.name()),
+        Expr::ScalarFunction(function) => compares_items(function.name()),
         _ => false,
     }
 }

@@ -19,15 +19,16 @@ use datafusion::optimizer::AnalyzerRule;
 
 use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
-use super::array_extremes::extreme_by_key;
-use super::array_items;
 use super::cast::PostgresCast;
 use super::compared_subqueries::paired;
+use super::copies::Copies;
 use super::deferred;
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
-use super::fused::{FusedExpression, is_condition};
+use super::fused::{FusedExpression, is_condition, operations_within};
 use super::interval_totals::IntervalSum;
+use super::item_comparison_names::is_equals_any;
+use super::item_comparisons::EQUALS_ANY_OF;
 use super::json;
 use super::keyed_groups;
 use super::keys;
@@ -92,7 +93,13 @@ impl PostgresTypes {
         })
     }
 
-    fn node(&self, plan: LogicalPlan, zone: &Zone, limits: Option<&FrameLimits>) -> Result<LogicalPlan> {
+    fn node(
+        &self,
+        plan: LogicalPlan,
+        zone: &Zone,
+        limits: Option<&FrameLimits>,
+        copies: &Copies,
+    ) -> Result<LogicalPlan> {
         if matches!(plan, LogicalPlan::Limit(_)) {
             return Ok(plan);
         }
@@ -105,7 +112,7 @@ impl PostgresTypes {
             schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
         }
         let stored = plan.inputs().into_iter().all(|input| has_stored_columns(input, STORED_LEVELS_MAX));
-        let resolver = Resolver { schema: &schema, zone: Some(zone), stored };
+        let resolver = Resolver { schema: &schema, zone: Some(zone), stored, copies: Some(copies) };
         let names = NamePreserver::new(&plan);
         let plan = plan
             .map_expressions(|expr| {
@@ -237,8 +244,10 @@ impl AnalyzerRule for PostgresTypes {
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
         let zone = Zone::of(options)?;
         let limits = options.extensions.get::<FrameLimits>();
+        let copies = Copies::with_hidden(operations_within);
         let typed = |plan: LogicalPlan| {
-            plan.transform_up_with_subqueries(|plan| Ok(Transformed::yes(self.node(plan, &zone, limits)?))).data()
+            let node = |plan| Ok(Transformed::yes(self.node(plan, &zone, limits, &copies)?));
+            plan.transform_up_with_subqueries(node).data()
         };
         let plan = typed(recursion::with_types_of_first_terms(plan, &typed)?)?;
         flat_unions::flatten(plan)
@@ -331,13 +340,15 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
         }
         Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => {
             let (expr, subquery) = paired(*expr, subquery, op, resolver)?;
+            // The optimizer writes it into three subqueries.
+            let expr = resolver.counted(resolver.counted(expr)?)?;
             Ok(Expr::SetComparison(SetComparison { expr: Box::new(expr), subquery, op, quantifier }))
         }
         Expr::ScalarFunction(function) => match PostgresCast::target_of(&function) {
             // A constant whose cast waited for the session's zone.
             Some(target) => resolver.recast(function, target),
             None => {
-                let call = Expr::ScalarFunction(extreme_by_key(equals_any(function, resolver), resolver));
+                let call = Expr::ScalarFunction(equals_any(function, resolver));
                 counted(resolver.resolve(call)?, resolver)
             }
         },
@@ -350,11 +361,11 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
 /// among the items of a constant, and none in an empty array.
 fn equals_any(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
     let [array, item] = function.args.as_slice() else { return function };
-    if !array_items::is_equals_any(function.func.name()) {
+    if !is_equals_any(function.func.name()) {
         return function;
     }
     let is_list = !is_no_list(array) && !item.column_refs().is_empty();
-    let udf = if is_list { array_has_udf() } else { Scalar::udf(&array_items::EQUALS_ANY_OF) };
+    let udf = if is_list { array_has_udf() } else { Scalar::udf(&EQUALS_ANY_OF) };
     let wanted = ScalarFunction::new_udf(udf, function.args.clone());
     match type_of(&Expr::ScalarFunction(wanted.clone()), resolver.schema) {
         Ok(_) => wanted,
@@ -406,7 +417,7 @@ fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> R
     if !differs {
         return Ok(plan);
     }
-    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false };
+    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false, copies: None };
     let columns = schema.iter().enumerate().map(|(place, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let wanted = place.checked_sub(first).and_then(|place| wanted.get(place)).and_then(Option::as_ref);
@@ -522,7 +533,7 @@ fn join(join: Join, zone: &Zone) -> Result<LogicalPlan> {
     let mut join = set_operations::intersected(join, zone)?;
     let mut both = join.left.schema().as_ref().clone();
     both.merge(join.right.schema());
-    let resolver = Resolver { schema: &both, zone: Some(zone), stored: false };
+    let resolver = Resolver { schema: &both, zone: Some(zone), stored: false, copies: None };
     let keys = std::mem::take(&mut join.on);
     join.on = keys
         .into_iter()

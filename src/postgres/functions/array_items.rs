@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, BooleanBuilder, DynComparator, Int32Array, ListArray, ListBuilder,
-    PrimitiveBuilder, UInt64Array, make_comparator, new_null_array,
+    Array, ArrayRef, AsArray, BooleanBuilder, DynComparator, Int32Array, ListArray, ListBuilder, PrimitiveBuilder,
+    UInt64Array, make_comparator,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{SortOptions, interleave, take};
@@ -19,8 +19,7 @@ use super::cast::cast_array;
 use super::common_type::common_type;
 use super::error::{SqlState, fail};
 use super::keys;
-use super::kind::Kind;
-use super::scalar::{Arguments, Call, EQUALS_ANY, Function, immutable};
+use super::scalar::{Arguments, Call, Function, immutable};
 use super::value_budget::Reserved;
 use super::zone::Zone;
 use crate::carried::Stop;
@@ -54,32 +53,6 @@ pub(super) static FUNCTIONS: [Function; 11] = [
     immutable("trim_array", 2..=2, |asked| list_of(asked, &[0], &[]), trimmed),
 ];
 
-/// `x = ANY (array)`, of the array and x. DataFusion's function for it takes a NULL item for one
-/// that is not equal, has an array of a subquery once for each row, and knows fewer types; arrays
-/// that are constant and short become lists by it.
-pub(super) static EQUALS_ANY_OF: Function = immutable(EQUALS_ANY, 2..=2, equals_any_type, has);
-
-/// DataFusion's function of an array and what may be an item of it.
-const ARRAY_HAS: &str = "array_has";
-
-/// Whether a function is `x = ANY (array)`, of the array and x.
-pub(crate) fn is_equals_any(function: &str) -> bool {
-    [EQUALS_ANY, ARRAY_HAS].contains(&function)
-}
-
-/// # Errors
-/// PostgreSQL's for what is no array, and for an item that cannot be compared with those in it.
-fn equals_any_type(asked: &Arguments) -> Result<DataType> {
-    if list_of(asked, &[0], &[1]).is_ok() {
-        return Ok(DataType::Boolean);
-    }
-    let Some(items) = asked.types.first().and_then(|data_type| item_of(data_type)) else {
-        return fail(SqlState::WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires array on right side");
-    };
-    let (left, right) = (asked.kind(1).name(), Kind::of(items.data_type()).name());
-    fail(SqlState::UNDEFINED_FUNCTION, format!("operator does not exist: {left} = {right}"))
-}
-
 /// Internal names of `array[i]` and `array[i:j]`.
 pub(super) const SUBSCRIPT: &str = "array_subscript";
 pub(super) const SLICE: &str = "array_slice_get_range";
@@ -91,7 +64,7 @@ fn item_type(asked: &Arguments) -> Result<DataType> {
     }
 }
 
-fn item_of(data_type: &DataType) -> Option<&FieldRef> {
+pub(super) fn item_of(data_type: &DataType) -> Option<&FieldRef> {
     match data_type {
         DataType::List(item) => Some(item),
         _ => None,
@@ -104,7 +77,7 @@ fn is_untyped(data_type: &DataType) -> bool {
 }
 
 /// The array that holds the items of arrays and the items among the arguments, by their places.
-fn list_of(asked: &Arguments, arrays: &[usize], items: &[usize]) -> Result<DataType> {
+pub(super) fn list_of(asked: &Arguments, arrays: &[usize], items: &[usize]) -> Result<DataType> {
     let (mut types, mut named) = (Vec::new(), None);
     for place in arrays {
         let Some(data_type) = asked.types.get(*place) else { return asked.undefined() };
@@ -141,7 +114,7 @@ fn list_of(asked: &Arguments, arrays: &[usize], items: &[usize]) -> Result<DataT
 }
 
 /// The type of the items that a call works on.
-fn items_type(call: &Call, arrays: &[usize], items: &[usize]) -> Result<DataType> {
+pub(super) fn items_type(call: &Call, arrays: &[usize], items: &[usize]) -> Result<DataType> {
     let types = call.args.iter().map(|array| array.data_type()).collect();
     list_of(&Arguments { function: call.function, types, constants: vec![None; call.len()] }, arrays, items)
 }
@@ -185,12 +158,12 @@ pub(super) fn first_positions(
 }
 
 /// An argument that is an array, with items of a type.
-fn lists(call: &Call, place: usize, wanted: &DataType) -> Result<ListArray> {
+pub(super) fn lists(call: &Call, place: usize, wanted: &DataType) -> Result<ListArray> {
     Ok(cast_array(call.arg(place)?, wanted, &call.zone)?.as_list::<i32>().clone())
 }
 
 /// An argument that is an item of an array of a type.
-fn item(call: &Call, place: usize, wanted: &DataType) -> Result<ArrayRef> {
+pub(super) fn item(call: &Call, place: usize, wanted: &DataType) -> Result<ArrayRef> {
     match item_of(wanted) {
         Some(item) => cast_array(call.arg(place)?, item.data_type(), &call.zone),
         None => call.arg(place).cloned(),
@@ -198,7 +171,7 @@ fn item(call: &Call, place: usize, wanted: &DataType) -> Result<ArrayRef> {
 }
 
 /// Compares the items of an array with other values, as `IS NOT DISTINCT FROM` does.
-fn comparator(items: &ArrayRef, values: &ArrayRef) -> Result<DynComparator> {
+pub(super) fn comparator(items: &ArrayRef, values: &ArrayRef) -> Result<DynComparator> {
     Ok(make_comparator(&keys::of_array(items)?, &keys::of_array(values)?, SortOptions::default())?)
 }
 
@@ -249,7 +222,7 @@ impl Built {
 }
 
 /// The places of a row's items.
-fn places(lists: &ListArray, row: usize) -> std::ops::Range<usize> {
+pub(super) fn places(lists: &ListArray, row: usize) -> std::ops::Range<usize> {
     if lists.is_null(row) {
         return 0..0;
     }
@@ -418,49 +391,6 @@ fn sliced(call: &Call) -> Result<ArrayRef> {
         built.end(valid)?;
     }
     built.finish(&wanted, &[lists.values()])
-}
-
-fn has(call: &Call) -> Result<ArrayRef> {
-    let wanted = items_type(call, &[0], &[1])?;
-    let (lists, item) = (lists(call, 0, &wanted)?, item(call, 1, &wanted)?);
-    if lists.len() == 1 && call.rows > 1 {
-        return one_has(&lists, &item);
-    }
-    let compare = comparator(lists.values(), &item)?;
-    let mut values = BooleanBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        let items = places(&lists, row);
-        if lists.is_valid(row) && items.is_empty() {
-            values.append_value(false);
-        } else if lists.is_null(row) || item.is_null(row) {
-            values.append_null();
-        } else if items.clone().any(|place| compare(place, row) == Ordering::Equal) {
-            values.append_value(true);
-        } else {
-            values.append_option(items.clone().all(|place| lists.values().is_valid(place)).then_some(false));
-        }
-    }
-    Ok(Arc::new(values.finish()))
-}
-
-/// The same of one array, whose items are hashed.
-fn one_has(lists: &ListArray, item: &ArrayRef) -> Result<ArrayRef> {
-    if lists.is_null(0) {
-        return Ok(new_null_array(&DataType::Boolean, item.len()));
-    }
-    let items = keys::of_array(&lists.value(0))?;
-    let item = keys::of_array(item)?;
-    if items.is_empty() {
-        return Ok(Arc::new(BooleanArray::from(vec![false; item.len()])));
-    }
-    let otherwise = (items.null_count() == 0).then_some(false);
-    let found = found_among(&items, &item)?;
-    let of_row = |row| match item.is_valid(row) {
-        true if found[row] => Some(true),
-        true => otherwise,
-        false => None,
-    };
-    Ok(Arc::new((0..item.len()).map(of_row).collect::<BooleanArray>()))
 }
 
 /// Which values are among items of the same type, by hash; both as they are compared. A NULL is

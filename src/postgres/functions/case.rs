@@ -1,12 +1,16 @@
 //! CASE, with and without an operand.
 
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Case, Expr, Operator};
 
 use super::common_type::is_varchar;
 use super::error::{SqlState, fail};
+use super::keys;
 use super::kind::{Kind, unknown_text};
+use super::optimization_barrier::OPTIMIZATION_BARRIER;
 use super::resolution::{Resolver, as_text_of_type};
+use super::scalar::type_of;
 
 /// Most branches of a CASE of truth values that DataFusion is left to simplify.
 const TRUTH_BRANCHES_MAX: usize = 16;
@@ -22,7 +26,7 @@ impl Resolver<'_> {
         // Beside an operand the conditions are compared with it.
         let mut operand = expr.map(|expr| *expr);
         for (when, then) in when_then_expr {
-            let when = match operand.take() {
+            let when = match operand.take_if(|operand| !is_truth_of_conditions(operand)) {
                 Some(compared) => {
                     let (compared, when) = self.pair(compared, *when, &|| "=".to_owned())?;
                     operand = Some(compared);
@@ -40,11 +44,8 @@ impl Resolver<'_> {
             conditions.push(when);
             results.push(*then);
         }
-        // DataFusion would compare by bits and by fields, and panics of uuids.
-        let has_own = |compared: &mut Expr| self.has_key(compared) || self.kind(compared) == Some(Kind::Uuid);
-        if let Some(compared) = operand.take_if(has_own) {
-            let condition = |when| self.compared(compared.clone(), Operator::Eq, when);
-            conditions = conditions.into_iter().map(condition).collect();
+        if let Some(compared) = operand.take_if(|compared| self.zone.is_some() && self.is_compared_apart(compared)) {
+            (operand, conditions) = self.keyed_conditions(compared, conditions)?;
         }
         let has_else = else_expr.is_some();
         results.extend(else_expr.map(|otherwise| *otherwise));
@@ -72,4 +73,55 @@ impl Resolver<'_> {
         let case = Expr::Case(Case { expr: operand.map(Box::new), when_then_expr: branches, else_expr: otherwise });
         Ok(if is_varchar { as_text_of_type(case, "varchar") } else { case })
     }
+
+    /// Whether truth values are among those of `coalesce` that have CASE or `coalesce` in them. The
+    /// optimizer would make ANDs and ORs of them, each with several copies of all those inside.
+    pub(super) fn is_nested_truth(&self, args: &[Expr]) -> bool {
+        let is_nested = |part: &Expr| match part {
+            Expr::Case(_) => true,
+            Expr::ScalarFunction(call) => call.func.name() == "coalesce",
+            _ => false,
+        };
+        let [first, ..] = args else { return false };
+        self.kind(first) == Some(Kind::Bool)
+            && args.iter().any(|arg| arg.exists(|part| Ok(is_nested(part))).unwrap_or(true))
+    }
+
+    /// `coalesce` as a CASE that stays one.
+    pub(super) fn coalesced_in_turn(&self, mut args: Vec<Expr>) -> Result<Expr> {
+        let otherwise = args.pop().map(Box::new);
+        let branch = |arg: Expr| Ok((Box::new(self.copy(&arg)?.is_not_null()), Box::new(arg)));
+        let when_then_expr = args.into_iter().map(branch).collect::<Result<_>>()?;
+        let truth = Expr::Literal(ScalarValue::Boolean(Some(true)), None);
+        Ok(Expr::Case(Case { expr: Some(Box::new(truth)), when_then_expr, else_expr: otherwise }))
+    }
+
+    /// Whether DataFusion would compare the operand of a CASE by bits or by fields, or, as it does
+    /// of uuids, panic.
+    fn is_compared_apart(&self, compared: &Expr) -> bool {
+        let is_nested = |expr| type_of(expr, self.schema).is_ok_and(|data_type| data_type.is_nested());
+        self.has_key(compared) || self.kind(compared) == Some(Kind::Uuid) || is_nested(compared)
+    }
+
+    /// The operand and what it is compared with by their keys; where their types differ, a
+    /// condition for each.
+    fn keyed_conditions(&self, compared: Expr, conditions: Vec<Expr>) -> Result<(Option<Expr>, Vec<Expr>)> {
+        let same_type = |when: &Expr| match (type_of(when, self.schema), type_of(&compared, self.schema)) {
+            (Ok(when), Ok(compared)) => when == compared,
+            _ => false,
+        };
+        if self.kind(&compared) != Some(Kind::Uuid) && conditions.iter().all(same_type) {
+            let keys = conditions.into_iter().map(|when| keys::equality_key(when, self.schema)).collect();
+            return Ok((Some(keys::equality_key(compared, self.schema)), keys));
+        }
+        let condition = |when| Ok(self.compared(self.copy(&compared)?, Operator::Eq, when));
+        Ok((None, conditions.into_iter().map(condition).collect::<Result<_>>()?))
+    }
+}
+
+/// Whether an operand is the truth that conditions are compared with.
+fn is_truth_of_conditions(operand: &Expr) -> bool {
+    let is_true = |arg: &Expr| matches!(arg, Expr::Literal(ScalarValue::Boolean(Some(true)), _));
+    matches!(operand, Expr::ScalarFunction(call)
+        if call.func.name() == OPTIMIZATION_BARRIER && call.args.iter().all(is_true))
 }

@@ -97,13 +97,16 @@ fn rewritten(expr: Expr, unknown: Unknown, depth: usize) -> Result<Expr> {
                 }
             })
         }
-        Expr::Case(Case { expr: None, when_then_expr, else_expr }) => {
+        // The operand of conditions among which are others is a truth.
+        Expr::Case(Case { expr: operand, when_then_expr, else_expr })
+            if operand.as_deref().is_none_or(|operand| *operand == lit(true)) =>
+        {
             let branch = |expr: Box<Expr>| rewritten(*expr, unknown, depth).map(Box::new);
             let when_then_expr = when_then_expr
                 .into_iter()
                 .map(|(when, then)| Ok((Box::new(rewritten(*when, Unknown::IsFalse, depth)?), branch(then)?)));
             let when_then_expr = when_then_expr.collect::<Result<_>>()?;
-            Ok(Expr::Case(Case { expr: None, when_then_expr, else_expr: else_expr.map(branch).transpose()? }))
+            Ok(Expr::Case(Case { expr: operand, when_then_expr, else_expr: else_expr.map(branch).transpose()? }))
         }
         Expr::Alias(alias) => {
             let inner = Box::new(rewritten(*alias.expr, unknown, depth)?);
@@ -157,11 +160,15 @@ fn case(mut members: Vec<Expr>, op: Operator, unknown: Unknown) -> Expr {
         Unknown::IsFalse => None,
         Unknown::Matters => any_of(members.iter().map(|member| member.clone().is_null()).collect()),
     };
+    // As the condition of an operand, a CASE is not asked, for each CASE that it is in, whether it
+    // may be NULL.
+    let is_case = |member: &Expr| member.exists(|part| Ok(matches!(part, Expr::Case(_)))).unwrap_or(true);
+    let operand = members.iter().any(is_case).then(|| Box::new(lit(true)));
     let when = |when: Expr, then: Expr| (Box::new(when), Box::new(then));
     let decided = members.into_iter().map(|member| when(decides(member), lit(is_or)));
     let null = Expr::Literal(ScalarValue::Boolean(None), None);
     let when_then_expr = decided.chain(is_unknown.map(|is_unknown| when(is_unknown, null))).collect();
-    Expr::Case(Case { expr: None, when_then_expr, else_expr: Some(Box::new(otherwise)) })
+    Expr::Case(Case { expr: operand, when_then_expr, else_expr: Some(Box::new(otherwise)) })
 }
 
 /// Whether an expression may be an error for some rows. What is not known may.

@@ -56,6 +56,8 @@ pub(super) struct FusedExpression {
     lazy: bool,
     /// Of the constant texts in it.
     constant_bytes: usize,
+    /// Operators, calls and values in it, those in bodies within it as well.
+    operations: usize,
     /// What the body is in the statement that saw it last.
     prepared: Mutex<Option<Prepared>>,
 }
@@ -66,6 +68,16 @@ struct Prepared {
     simplified: Arc<Expr>,
     /// Once it is evaluated.
     physical: Option<Arc<dyn PhysicalExpr>>,
+}
+
+/// How many operators, calls and values are in a body, if the expression is a call of one.
+pub(super) fn operations_within(expr: &Expr) -> usize {
+    match expr {
+        Expr::ScalarFunction(call) => {
+            call.func.inner().downcast_ref::<FusedExpression>().map_or(0, |fused| fused.operations)
+        }
+        _ => 0,
+    }
 }
 
 impl FusedExpression {
@@ -125,6 +137,7 @@ impl FusedExpression {
             hash: hasher.finish(),
             lazy: parts.lazy,
             constant_bytes: parts.constant_bytes,
+            operations: parts.operations,
             prepared: Mutex::new(None),
         };
         let arguments = parts.columns.into_iter().map(Expr::Column).collect();
@@ -180,12 +193,19 @@ struct Parts {
     volatility: Volatility,
     lazy: bool,
     constant_bytes: usize,
+    operations: usize,
 }
 
 impl Parts {
     /// `None`: there is something in it that has to stay visible.
     fn of(expr: &Expr, schema: &DFSchema) -> Result<Option<Self>> {
-        let mut parts = Self { columns: Vec::new(), volatility: Volatility::Immutable, lazy: false, constant_bytes: 0 };
+        let mut parts = Self {
+            columns: Vec::new(),
+            volatility: Volatility::Immutable,
+            lazy: false,
+            constant_bytes: 0,
+            operations: 0,
+        };
         let end = expr.apply(|expr| {
             Ok(if parts.take(expr, schema) { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
         })?;
@@ -193,6 +213,7 @@ impl Parts {
     }
 
     fn take(&mut self, expr: &Expr, schema: &DFSchema) -> bool {
+        self.operations = self.operations.saturating_add(1 + operations_within(expr));
         match expr {
             Expr::Column(column) => {
                 if !self.columns.contains(column) {

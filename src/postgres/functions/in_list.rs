@@ -48,7 +48,7 @@ impl Resolver<'_> {
                 continue;
             }
             if let Some(exact) = stored_types::exact(&expr, Operator::Eq, &item, self.schema)? {
-                apart.push(exact);
+                apart.push(self.counted(exact)?);
                 continue;
             }
             let item = match as_reals && !item.any_column_refs() {
@@ -69,20 +69,20 @@ impl Resolver<'_> {
             let (compared, item) = self.pair(expr.as_ref().clone(), item, &|| "=".to_owned())?;
             match &shared {
                 Some(shared) if *shared != compared => {
-                    apart.push(self.compared(compared, Operator::Eq, item));
+                    apart.push(self.compared(self.counted(compared)?, Operator::Eq, item));
                 }
                 _ if type_of(&compared, self.schema).is_ok_and(|data_type| keys::is_shown_apart(&data_type)) => {
-                    apart.push(self.compared(compared, Operator::Eq, item));
+                    apart.push(self.compared(self.counted(compared)?, Operator::Eq, item));
                 }
                 // Lists are searched by the bits of doubles.
                 _ if matches!(item, Expr::Placeholder(_)) && self.kind(&item).is_some_and(Kind::is_float) => {
                     shared.get_or_insert_with(|| compared.clone());
-                    apart.push(self.compared(compared, Operator::Eq, item));
+                    apart.push(self.compared(self.counted(compared)?, Operator::Eq, item));
                 }
                 // What is no constant may be NULL.
                 _ if !matches!(item, Expr::Literal(..) | Expr::Placeholder(_)) => {
                     shared.get_or_insert_with(|| compared.clone());
-                    apart.push(self.comparison(compared, Operator::Eq, item)?);
+                    apart.push(self.comparison(self.counted(compared)?, Operator::Eq, item)?);
                 }
                 _ => {
                     shared = Some(compared);

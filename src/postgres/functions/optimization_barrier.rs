@@ -13,6 +13,13 @@ static BARRIER: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     Arc::new(ScalarUDF::new_from_impl(OptimizationBarrier { signature: Signature::any(1, Volatility::Immutable) }))
 });
 
+/// Its name in plans, and in statements that are rewritten.
+pub(super) const OPTIMIZATION_BARRIER: &str = "optimization_barrier";
+
+pub(super) fn barrier_udf() -> Arc<ScalarUDF> {
+    Arc::clone(&BARRIER)
+}
+
 /// The same value.
 pub(super) fn optimization_barrier(expr: Expr) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&BARRIER), vec![expr]))
@@ -33,7 +40,7 @@ struct OptimizationBarrier {
 
 impl ScalarUDFImpl for OptimizationBarrier {
     fn name(&self) -> &str {
-        "optimization_barrier"
+        OPTIMIZATION_BARRIER
     }
 
     fn signature(&self) -> &Signature {

@@ -15,6 +15,7 @@ use super::groups::DistinctCount;
 use super::in_place::register_in_place;
 use super::interval_totals::Average;
 use super::min_max::MinMax;
+use super::optimization_barrier::barrier_udf;
 use super::ordered_set::OrderedSet;
 use super::percentile::PercentileCont;
 use super::planner::PostgresOperators;
@@ -23,9 +24,9 @@ use super::type_names::TypeNames;
 use super::value_budget::ValueBudget;
 use super::{
     angles, arithmetic, array_fill, array_items, array_literal, concatenation, datetime_fields, datetime_make,
-    datetime_trunc, deferred, encodings, exponentials, fused, greatest_least, hashes, integers, json, justify,
-    letter_case, like_items, math, now, null_if, overlaid, overlaps, regular_expressions, series, series_array,
-    statistics, strings, text, text_ends,
+    datetime_trunc, deferred, encodings, exponentials, fused, greatest_least, hashes, integers, item_comparisons, json,
+    justify, letter_case, like_items, math, now, null_if, overlaid, overlaps, regular_expressions, series,
+    series_array, statistics, strings, text, text_ends,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -137,6 +138,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         integers::FUNCTIONS.as_slice(),
         justify::FUNCTIONS.as_slice(),
         letter_case::FUNCTIONS.as_slice(),
+        item_comparisons::FUNCTIONS.as_slice(),
         like_items::FUNCTIONS.as_slice(),
         exponentials::FUNCTIONS.as_slice(),
         math::FUNCTIONS.as_slice(),
@@ -153,7 +155,8 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         text_ends::FUNCTIONS.as_slice(),
     ];
     let mut functions: Vec<_> = tables.into_iter().flatten().map(Scalar::udf).collect();
-    functions.push(Scalar::udf(&array_items::EQUALS_ANY_OF));
+    functions.push(Scalar::udf(&item_comparisons::EQUALS_ANY_OF));
+    functions.push(barrier_udf());
     functions.extend(json::functions().map(Scalar::udf));
     functions.extend(now::functions(clock));
     functions

@@ -15,6 +15,7 @@ use super::array_literal;
 use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, are_untyped, common_type, is_varchar, literal, unmatched};
 use super::conditional::may_fail;
+use super::copies::{Copies, is_leaf};
 use super::deferred;
 use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
@@ -44,6 +45,8 @@ pub(super) struct Resolver<'a> {
     pub zone: Option<&'a Zone>,
     /// Whether all columns are those of tables: values of theirs have one NaN only.
     pub stored: bool,
+    /// What the statement may still copy; `None`: this expression alone.
+    pub copies: Option<&'a Copies>,
 }
 
 impl Resolver<'_> {
@@ -144,6 +147,7 @@ impl Resolver<'_> {
                 let is_varchar = self.zone.is_some() && name != "nullif" && is_varchar(&function.args, self.schema);
                 let args = self.alike(function.args, name)?;
                 let alike = match name {
+                    "coalesce" if self.zone.is_some() && self.is_nested_truth(&args) => self.coalesced_in_turn(args)?,
                     "coalesce" if self.zone.is_some() => deferred::coalesced(args),
                     _ => Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&function.func), args)),
                 };
@@ -151,6 +155,26 @@ impl Resolver<'_> {
             }
             expr => Ok(expr),
         }
+    }
+
+    /// An operand that is written once more.
+    ///
+    /// # Errors
+    /// `STATEMENT_TOO_COMPLEX` for too many copies.
+    pub(super) fn copy(&self, operand: &Expr) -> Result<Expr> {
+        self.counted(operand.clone())
+    }
+
+    /// An operand that is a copy.
+    ///
+    /// # Errors
+    /// As for [`Self::copy`].
+    pub(super) fn counted(&self, copy: Expr) -> Result<Expr> {
+        match self.copies {
+            Some(copies) => copies.count(&copy)?,
+            None => Copies::default().count(&copy)?,
+        }
+        Ok(copy)
     }
 
     /// Whether DataFusion would find other values of the expression's type equal.
@@ -222,7 +246,6 @@ impl Resolver<'_> {
         })
     }
 
-    /// Both sides of a comparison in one type.
     /// A record is NULL if all its fields are, and is not if none is.
     fn null_test(&self, inner: Expr, test: fn(Box<Expr>) -> Expr, of_record: &'static Function) -> Result<Expr> {
         match type_of(&inner, self.schema) {
@@ -231,6 +254,7 @@ impl Resolver<'_> {
         }
     }
 
+    /// Both sides of a comparison in one type.
     pub(super) fn comparison(&self, left: Expr, op: Operator, right: Expr) -> Result<Expr> {
         if let Some(exact) = stored_types::exact(&left, op, &right, self.schema)? {
             return Ok(exact);
@@ -374,12 +398,14 @@ impl Resolver<'_> {
         }
         let exact_low = stored_types::exact(&expr, Operator::GtEq, &low, self.schema)?;
         let exact_high = stored_types::exact(&expr, Operator::LtEq, &high, self.schema)?;
-        let (low_expr, low) = self.pair(expr.clone(), low, &|| ">=".to_owned())?;
-        let (high_expr, high) = self.pair(expr.clone(), high, &|| "<=".to_owned())?;
-        // Each bound may need another zero; arrays are ordered by functions.
+        let (low_expr, low) = self.pair(self.copy(&expr)?, low, &|| ">=".to_owned())?;
+        let (high_expr, high) = self.pair(expr, high, &|| "<=".to_owned())?;
+        // Each bound may need another zero; arrays are ordered by functions. Of all but columns the
+        // optimizer makes two comparisons as well, whose copies are not counted.
         let keyed =
             type_of(&low_expr, self.schema).is_ok_and(|data_type| data_type.is_nested() || keys::has_key(&data_type));
-        if exact_low.is_none() && exact_high.is_none() && low_expr == high_expr && !keyed {
+        let is_one = self.zone.is_none() || is_leaf(&low_expr);
+        if exact_low.is_none() && exact_high.is_none() && low_expr == high_expr && !keyed && is_one {
             return Ok(Expr::Between(Between::new(Box::new(low_expr), negated, Box::new(low), Box::new(high))));
         }
         let low = exact_low.unwrap_or_else(|| self.compared(low_expr, Operator::GtEq, low));

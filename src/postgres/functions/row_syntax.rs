@@ -1,29 +1,26 @@
 //! Rows that are written out, `(a, b)` and `ROW(a, b)`, compared value by value.
 
-use std::ops::ControlFlow;
-
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value,
+    BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator, Value,
 };
 
 use super::balanced::{joined, nested};
-use crate::syntax::{call_named as call, visit_expressions};
+use super::copies::Copies;
+use crate::syntax::call_named as call;
 
 /// Rows are compared by their first values that differ; a NULL before those makes it unknown. The
 /// query engine takes rows for structs, in which a NULL is a value.
-pub(super) fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+pub(super) fn row_comparison(left: Expr, op: BinaryOperator, right: Expr, copies: &Copies) -> Expr {
     use BinaryOperator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or, PGStartsWith};
     // A row beside what is none stays as it is written.
-    let orders_rows = matches!(op, Lt | LtEq | Gt | GtEq) && is_row(&left) && is_row(&right);
-    let is_copied = orders_rows && (is_large(&left) || is_large(&right));
-    let (left, right) = match is_row(&left) && is_row(&right) && !is_copied {
+    let (left, right) = match is_row(&left) && is_row(&right) {
         true => (tuple(left), tuple(right)),
         false => (left, right),
     };
     match (left, op, right) {
         (left, PGStartsWith, right) => call("starts_with", vec![left, right]),
         (Expr::Tuple(left), op @ (Eq | NotEq | Lt | LtEq | Gt | GtEq), Expr::Tuple(right))
-            if left.len() == right.len() && !left.is_empty() && !is_copied =>
+            if left.len() == right.len() && !left.is_empty() =>
         {
             let pairs = left.into_iter().zip(right).map(|(left, right)| match is_row(&left) && is_row(&right) {
                 true => (record(left), record(right)),
@@ -45,7 +42,7 @@ pub(super) fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Exp
                 compared = Some(match compared {
                     None => nested(left, op.clone(), right),
                     Some(rest) => {
-                        let equal = nested(left.clone(), Eq, right.clone());
+                        let equal = nested(copies.written(&left), Eq, copies.written(&right));
                         // Behind a NULL nothing is computed.
                         let equal = if may_fail { Expr::IsTrue(Box::new(equal)) } else { equal };
                         nested(nested(left, strict.clone(), right), Or, nested(equal, And, rest))
@@ -59,20 +56,6 @@ pub(super) fn row_comparison(left: Expr, op: BinaryOperator, right: Expr) -> Exp
     }
 }
 
-/// Most expressions in a row that is copied.
-const COPIED_MAX: usize = 200;
-
-/// Whether copies of a row, of which copies may be made again, would become too many. The planner
-/// refuses rows of expressions that stay as they are written.
-fn is_large(row: &Expr) -> bool {
-    let mut expressions = 0;
-    let counted = visit_expressions(row, |_| {
-        expressions += 1;
-        if expressions > COPIED_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    counted.is_break()
-}
-
 /// Whether a value is that of a column, a literal or a parameter.
 fn is_stored_or_given(expr: &Expr) -> bool {
     match expr {
@@ -83,7 +66,7 @@ fn is_stored_or_given(expr: &Expr) -> bool {
     }
 }
 
-pub(super) fn row_in_list(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
+pub(super) fn row_in_list(expr: Expr, list: Vec<Expr>, negated: bool, copies: &Copies) -> Expr {
     let (expr, list) = match is_row(&expr) && list.iter().all(is_row) {
         true => (tuple(expr), list.into_iter().map(tuple).collect()),
         false => (expr, list),
@@ -93,7 +76,10 @@ pub(super) fn row_in_list(expr: Expr, list: Vec<Expr>, negated: bool) -> Expr {
     if list.is_empty() || !list.iter().all(fits) {
         return Expr::InList { expr: Box::new(expr), list, negated };
     }
-    let each = list.into_iter().map(|item| row_comparison(Expr::Tuple(row.clone()), BinaryOperator::Eq, item));
+    let each = list.into_iter().map(|item| {
+        let row = Expr::Tuple(row.iter().map(|value| copies.written(value)).collect());
+        row_comparison(row, BinaryOperator::Eq, item, copies)
+    });
     let any = joined(each.collect(), BinaryOperator::Or);
     if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(any) } } else { any }
 }
@@ -118,12 +104,12 @@ pub(super) fn row_distinction(left: Expr, right: Expr, distinct: bool) -> Expr {
 }
 
 /// `row BETWEEN row AND row`.
-pub(super) fn row_between(expr: Expr, negated: bool, low: Expr, high: Expr) -> Expr {
-    if ![&expr, &low, &high].into_iter().all(is_row) || is_large(&expr) {
+pub(super) fn row_between(expr: Expr, negated: bool, low: Expr, high: Expr, copies: &Copies) -> Expr {
+    if ![&expr, &low, &high].into_iter().all(is_row) {
         return Expr::Between { expr: Box::new(expr), negated, low: Box::new(low), high: Box::new(high) };
     }
-    let low = row_comparison(expr.clone(), BinaryOperator::GtEq, low);
-    let high = row_comparison(expr, BinaryOperator::LtEq, high);
+    let low = row_comparison(copies.written(&expr), BinaryOperator::GtEq, low, copies);
+    let high = row_comparison(expr, BinaryOperator::LtEq, high, copies);
     let within = nested(low, BinaryOperator::And, high);
     if negated { Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(within) } } else { within }
 }
@@ -145,13 +131,15 @@ fn is_row(expr: &Expr) -> bool {
     match expr {
         Expr::Tuple(_) => true,
         Expr::Nested(inner) => is_row(inner),
-        Expr::Function(function) => {
-            let name = match function.name.0.as_slice() {
-                [part] => part.as_ident(),
-                _ => None,
-            };
-            name.is_some_and(|name| name.value.eq_ignore_ascii_case("row"))
-        }
+        Expr::Function(function) => is_called(function, "row"),
+        _ => false,
+    }
+}
+
+/// Whether a call is of a function without a schema before its name.
+pub(super) fn is_called(function: &Function, name: &str) -> bool {
+    match function.name.0.as_slice() {
+        [part] => part.as_ident().is_some_and(|part| part.value.eq_ignore_ascii_case(name)),
         _ => false,
     }
 }

@@ -21,6 +21,7 @@ use super::abbreviated::{in_full, known_type};
 use super::cast;
 use super::collecting::{held_bytes, shown_bytes};
 use super::error::{SqlState, fail};
+use super::item_comparison_names::is_item_comparison;
 use super::kind::Kind;
 use super::value_budget::{Reserved, ValueBudget};
 use super::zone::Zone;
@@ -32,8 +33,6 @@ pub(super) const CONCATENATED: &str = "textcat";
 /// What `nullif` gives where its arguments differ.
 pub(super) const NULLIF_OPERAND: &str = "nullif_operand";
 
-/// What `x = ANY (array)` becomes, a call with the array and x.
-pub(super) const EQUALS_ANY: &str = "(= any)";
 /// Those of `LIKE` and `ILIKE` with a pattern of each row, or one that is long.
 pub(crate) const LIKE: &str = "textlike";
 pub(crate) const ILIKE: &str = "texticlike";
@@ -212,11 +211,10 @@ pub(super) struct Scalar {
 const STRICT_BESIDE: [&str; 6] = ["btrim", "ltrim", "quote_ident", "quote_literal", "rtrim", "starts_with"];
 
 /// Functions that answer beside a NULL.
-const NOT_STRICT: [&str; 26] = [
+const NOT_STRICT: [&str; 25] = [
     "array_append",
     "array_cat",
     "array_fill",
-    EQUALS_ANY,
     "array_positions",
     "array_prepend",
     "array_remove",
@@ -245,7 +243,7 @@ impl Scalar {
     /// Whether this is one of PostgreSQL's functions, and NULL if any argument is.
     pub(super) fn is_strict(function: &ScalarUDF) -> bool {
         // No item of an empty array differs from NULL, and none is alike.
-        let compares_items = |name: &str| name.ends_with("_any") || name.ends_with("_all");
+        let compares_items = |name: &str| name.ends_with("_any") || name.ends_with("_all") || is_item_comparison(name);
         let is_strict = |name: &str| !NOT_STRICT.contains(&name) && !compares_items(name);
         match function.inner().downcast_ref::<Self>().map(|scalar| scalar.function) {
             Some(function) => function.volatility != Volatility::Volatile && is_strict(function.name),
@@ -455,7 +453,7 @@ const LONG_BYTES_MIN: usize = 1 << 16;
 
 /// Whether a constant argument is given once, not in each row.
 fn takes_once(function: &Function, place: usize) -> bool {
-    (function.name == EQUALS_ANY && place == 0) || ([LIKE, ILIKE].contains(&function.name) && place == 1)
+    (is_item_comparison(function.name) && place == 0) || ([LIKE, ILIKE].contains(&function.name) && place == 1)
 }
 
 /// What constants that are arrays or long texts take in each row, in bytes: so much is worked on.

@@ -11,11 +11,14 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::array_items::SLICE;
 use super::balanced::{balance, joined, nested};
+use super::copies::Copies;
 use super::decimal::Decimal;
+use super::item_comparison_names::{self, EQUALS_ANY};
 use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use super::like_items;
-use super::row_syntax::{of_each, row_between, row_comparison, row_distinction, row_in_list, tuple};
-use super::scalar::{EQUALS_ANY, MAKE_ARRAY, NULLIF_OPERAND};
+use super::optimization_barrier::OPTIMIZATION_BARRIER;
+use super::row_syntax::{is_called, of_each, row_between, row_comparison, row_distinction, row_in_list, tuple};
+use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
 use super::type_names::type_called;
 use super::values_items;
@@ -23,14 +26,23 @@ use crate::syntax::{call_named as call, plain_case, plain_cast, visit_expression
 
 /// Rewrites a statement in place: `x AT TIME ZONE z` into `timezone(z, x)`, `INTERVAL '...'` into a
 /// cast of the text.
-pub fn rewrite_syntax(statement: &mut Statement) {
+///
+/// # Errors
+/// `STATEMENT_TOO_COMPLEX` for too many copies of operands.
+pub fn rewrite_syntax(statement: &mut Statement) -> rowkey_base::Result<()> {
     balance(statement);
-    let visited: ControlFlow<()> = visit_expressions_mut(statement, |expr| {
+    let copies = Copies::default();
+    let visited = visit_expressions_mut(statement, |expr| {
         let taken = std::mem::replace(expr, Expr::value(Value::Null));
-        *expr = rewritten(taken);
-        ControlFlow::Continue(())
+        *expr = rewritten(taken, &copies);
+        match copies.check() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
     });
-    debug_assert!(visited.is_continue());
+    if let ControlFlow::Break(error) = visited {
+        return Err(error);
+    }
     values_items::wrap_items(statement);
     // What is compared with ANY of an array is a list by now.
     let visited: ControlFlow<()> = visit_expressions_mut(statement, |expr| {
@@ -39,9 +51,18 @@ pub fn rewrite_syntax(statement: &mut Statement) {
         {
             *expr = call(MAKE_ARRAY, std::mem::take(elem));
         }
+        // What is called by another name has that as an alias inside the expression, below which
+        // the planner goes twice.
+        if let Expr::Function(function) = expr
+            && is_called(function, "row")
+            && matches!(&function.args, FunctionArguments::List(list) if !list.args.is_empty())
+        {
+            function.name = ObjectName::from(vec![Ident::new("struct")]);
+        }
         ControlFlow::Continue(())
     });
     debug_assert!(visited.is_continue());
+    Ok(())
 }
 
 /// Whether items are literals that the planner finds one type for: all numbers, or all texts.
@@ -68,7 +89,7 @@ fn names_any(list: &Vec<Expr>) -> bool {
     .is_break()
 }
 
-fn rewritten(expr: Expr) -> Expr {
+fn rewritten(expr: Expr, copies: &Copies) -> Expr {
     match expr {
         Expr::AtTimeZone { timestamp, time_zone } => call("timezone", vec![*time_zone, *timestamp]),
         Expr::Interval(interval) => cast_interval(interval),
@@ -81,10 +102,10 @@ fn rewritten(expr: Expr) -> Expr {
             let right = if op == BinaryOperator::Question { *right } else { texts(*right) };
             call(name, vec![*left, right])
         }
-        Expr::BinaryOp { left, op, right } => row_comparison(*left, op, *right),
+        Expr::BinaryOp { left, op, right } => row_comparison(*left, op, *right, copies),
         Expr::IsDistinctFrom(left, right) => row_distinction(*left, *right, true),
         Expr::IsNotDistinctFrom(left, right) => row_distinction(*left, *right, false),
-        Expr::Between { expr, negated, low, high } => row_between(*expr, negated, *low, *high),
+        Expr::Between { expr, negated, low, high } => row_between(*expr, negated, *low, *high, copies),
         Expr::IsNull(inner) => of_each(*inner, Expr::IsNull),
         Expr::IsNotNull(inner) => of_each(*inner, Expr::IsNotNull),
         Expr::Cast { kind, expr, data_type, array, format } => match moment_of_word(literal_text(&expr), &data_type) {
@@ -103,7 +124,7 @@ fn rewritten(expr: Expr) -> Expr {
                 _ => Expr::TypedString(typed),
             }
         }
-        Expr::InList { expr, list, negated } => row_in_list(*expr, list, negated),
+        Expr::InList { expr, list, negated } => row_in_list(*expr, list, negated, copies),
         Expr::AnyOp { left, compare_op, right, .. }
             if literal_items(&left, compare_op == BinaryOperator::Eq, &right).is_some() =>
         {
@@ -113,14 +134,6 @@ fn rewritten(expr: Expr) -> Expr {
             if literal_items(&left, compare_op == BinaryOperator::NotEq, &right).is_some() =>
         {
             of_literal_items(*left, compare_op, &right, BinaryOperator::And)
-        }
-        // It holds of any item if the contrary does not hold of all.
-        Expr::AnyOp { left, compare_op, right, .. }
-            if contrary(&compare_op).is_some() && !matches!(*right, Expr::Subquery(_)) =>
-        {
-            let compare_op = contrary(&compare_op).unwrap_or(compare_op);
-            let all = Expr::Nested(Box::new(Expr::AllOp { left, compare_op, right }));
-            Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(all) }
         }
         Expr::CompoundFieldAccess { root, access_chain } => sliced(root, access_chain),
         Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, is_some } => match *right {
@@ -149,6 +162,21 @@ fn rewritten(expr: Expr) -> Expr {
                 Expr::Nested(Box::new(Expr::UnaryOp { op: UnaryOperator::Not, expr: any }))
             }
         },
+        Expr::AnyOp { left, compare_op, right, .. }
+            if item_comparison_names::of_any(&compare_op).is_some() && !matches!(*right, Expr::Subquery(_)) =>
+        {
+            call(item_comparison_names::of_any(&compare_op).unwrap_or_default(), vec![*right, *left])
+        }
+        Expr::AllOp { left, compare_op, right }
+            if item_comparison_names::of_all(&compare_op).is_some() && !matches!(*right, Expr::Subquery(_)) =>
+        {
+            call(item_comparison_names::of_all(&compare_op).unwrap_or_default(), vec![*right, *left])
+        }
+        Expr::Case { case_token, end_token, operand: None, conditions, else_result }
+            if conditions.iter().any(|branch| has_case(&branch.condition)) =>
+        {
+            Expr::Case { case_token, end_token, operand: Some(Box::new(truth())), conditions, else_result }
+        }
         Expr::SimilarTo { negated, expr, pattern, escape_char } => {
             let op = if negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
             let escape = escape_char.map(Expr::Value);
@@ -200,7 +228,7 @@ fn rewritten(expr: Expr) -> Expr {
         }
         Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr } => call("cbrt", vec![*expr]),
         Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } => call("abs", vec![*expr]),
-        Expr::Function(function) => renamed(function),
+        Expr::Function(function) => renamed(function, copies),
         Expr::Value(value) => match value.value {
             // More digits than a numeric holds here: a double.
             Value::Number(number, _) if number.contains(['e', 'E']) && Decimal::parse(&number).is_none() => {
@@ -225,18 +253,6 @@ fn json_operator(op: &BinaryOperator) -> Option<&'static str> {
         BinaryOperator::QuestionAnd => "jsonb_exists_all",
         BinaryOperator::AtQuestion => "jsonb_path_exists_opr",
         BinaryOperator::AtAt => "jsonb_path_match_opr",
-        _ => return None,
-    })
-}
-
-/// What a comparison other than `=` is the contrary of.
-fn contrary(op: &BinaryOperator) -> Option<BinaryOperator> {
-    Some(match op {
-        BinaryOperator::NotEq => BinaryOperator::Eq,
-        BinaryOperator::Lt => BinaryOperator::GtEq,
-        BinaryOperator::LtEq => BinaryOperator::Gt,
-        BinaryOperator::Gt => BinaryOperator::LtEq,
-        BinaryOperator::GtEq => BinaryOperator::Lt,
         _ => return None,
     })
 }
@@ -315,6 +331,21 @@ fn of_literal_items(left: Expr, op: BinaryOperator, right: &Expr, joins: BinaryO
     }
 }
 
+/// The operand of a CASE in whose conditions there are others. Whether a CASE may be NULL,
+/// DataFusion finds out from conditions that are none of an operand, for each of their operators
+/// anew: of one in a condition of a condition of a condition it would ask some thousand times.
+fn truth() -> Expr {
+    call(OPTIMIZATION_BARRIER, vec![Expr::value(Value::Boolean(true))])
+}
+
+fn has_case(condition: &Expr) -> bool {
+    let found = visit_expressions(condition, |part| match part {
+        Expr::Case { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
 /// `array[i:j]` as a call: a bound that is not written is the widest.
 fn sliced(root: Box<Expr>, mut chain: Vec<AccessExpr>) -> Expr {
     let bound = |bound: Option<Expr>, widest: i32| match bound {
@@ -346,7 +377,7 @@ fn is_slice(access: &AccessExpr) -> bool {
 }
 
 /// Functions by the names that DataFusion has for them; `nullif` compares as `=` does.
-fn renamed(mut function: Function) -> Expr {
+fn renamed(mut function: Function, copies: &Copies) -> Expr {
     let name = match function.name.0.as_slice() {
         [part] => part.as_ident().map(|ident| ident.value.to_lowercase()),
         _ => None,
@@ -363,7 +394,7 @@ fn renamed(mut function: Function) -> Expr {
     let other = match name.as_deref() {
         Some("variance") => "var_samp",
         Some("every") => "bool_and",
-        Some("nullif") => return null_if(function),
+        Some("nullif") => return null_if(function, copies),
         Some("age") => return age_since(function),
         Some("gen_random_uuid") => {
             function.name = ObjectName::from(vec![Ident::new("uuid")]);
@@ -519,13 +550,19 @@ fn cast_of(function: Function, data_type: DataType) -> Expr {
     }
 }
 
-fn null_if(function: Function) -> Expr {
+fn null_if(function: Function, copies: &Copies) -> Expr {
     let FunctionArguments::List(list) = &function.args else { return Expr::Function(function) };
     match list.args.as_slice() {
         [FunctionArg::Unnamed(FunctionArgExpr::Expr(value)), FunctionArg::Unnamed(FunctionArgExpr::Expr(other))] => {
-            let condition = nested(value.clone(), BinaryOperator::Eq, other.clone());
+            let condition = nested(copies.written(value), BinaryOperator::Eq, copies.written(other));
             let operand = call(NULLIF_OPERAND, vec![value.clone(), other.clone()]);
-            plain_case([(condition, Expr::value(Value::Null))], Some(operand))
+            let is_nested = has_case(&condition);
+            match plain_case([(condition, Expr::value(Value::Null))], Some(operand)) {
+                Expr::Case { case_token, end_token, operand: None, conditions, else_result } if is_nested => {
+                    Expr::Case { case_token, end_token, operand: Some(Box::new(truth())), conditions, else_result }
+                }
+                case => case,
+            }
         }
         _ => Expr::Function(function),
     }

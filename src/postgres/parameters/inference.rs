@@ -11,7 +11,7 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 
 use crate::error::from_datafusion;
-use crate::functions::{GENERATE_SERIES, common_field, is_equals_any, is_of_one_type, without_wrapping};
+use crate::functions::{GENERATE_SERIES, common_field, compares_items, is_of_one_type, without_wrapping};
 use crate::types::{POSTGRES_TYPE, arrow_type, oid, type_by_name, type_of};
 use rowkey_base::Result;
 
@@ -151,13 +151,9 @@ pub(super) fn infer_more(plan: &LogicalPlan, inferred: &mut HashMap<String, Opti
                     _ => {}
                 }
                 if let Expr::ScalarFunction(call) = expr
-                    && is_equals_any(call.func.name())
-                    && let [Expr::Placeholder(array), item] = call.args.as_slice()
-                    && inferred.get(&array.id).is_none_or(Option::is_none)
-                    && let Ok((_, item)) = item.to_field(&schema)
+                    && compares_items(call.func.name())
                 {
-                    let item = Arc::new(item.as_ref().clone().with_name("item").with_nullable(true));
-                    inferred.insert(array.id.clone(), Some(Arc::new(Field::new("", ArrowType::List(item), true))));
+                    infer_compared_items(&call.args, &schema, inferred);
                 }
                 if let Expr::Cast(Cast { expr, field }) = expr
                     && let Expr::Placeholder(placeholder) = expr.as_ref()
@@ -257,6 +253,29 @@ fn infer_alike(exprs: &[&Expr], schema: &DFSchema, inferred: &mut HashMap<String
         if let Some(field) = common {
             inferred.insert(placeholder.id.clone(), Some(Arc::clone(field)));
         }
+    }
+}
+
+/// An array and what is compared with its items have each other's types.
+fn infer_compared_items(args: &[Expr], schema: &DFSchema, inferred: &mut HashMap<String, Option<FieldRef>>) {
+    let [array, item] = args else { return };
+    let (placeholder, field) = match (array, item) {
+        (Expr::Placeholder(array), item) => {
+            let Ok((_, item)) = item.to_field(schema) else { return };
+            let item = Arc::new(item.as_ref().clone().with_name("item").with_nullable(true));
+            (array, Arc::new(Field::new("", ArrowType::List(item), true)))
+        }
+        (array, Expr::Placeholder(item)) => match array.to_field(schema) {
+            Ok((_, array)) => match array.data_type() {
+                ArrowType::List(field) => (item, Arc::clone(field)),
+                _ => return,
+            },
+            Err(_) => return,
+        },
+        _ => return,
+    };
+    if inferred.get(&placeholder.id).is_none_or(Option::is_none) {
+        inferred.insert(placeholder.id.clone(), Some(field));
     }
 }
 

@@ -31,6 +31,10 @@ const NODES_MAX: usize = 1_000;
 /// long list of keys over a cast of a key is to find its entities.
 const LONG_NODES_MAX: usize = 10_000;
 
+/// Most CASE, one within the other, of a condition whose columns are computed: whether one is NULL
+/// DataFusion finds out by asking that of each within it twice.
+const CASES_MAX: usize = 4;
+
 /// Guards the rule about outer joins; [`super::filter_pushdown`] and
 /// [`super::forgotten_properties`] ask here.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
@@ -64,6 +68,8 @@ struct Inlined<'a> {
     nodes: usize,
     /// How often each column is in it.
     columns: HashMap<&'a Column, usize>,
+    /// How deep CASE is nested, at most.
+    cases: usize,
     change: Change,
 }
 
@@ -79,7 +85,7 @@ enum Change {
 
 impl<'a> Inlined<'a> {
     fn of(condition: &'a Expr) -> Self {
-        let mut inlined = Self { nodes: 0, columns: HashMap::new(), change: Change::Columns };
+        let mut inlined = Self { nodes: 0, columns: HashMap::new(), cases: cases(condition), change: Change::Columns };
         inlined.add(condition, 1);
         inlined
     }
@@ -106,7 +112,7 @@ impl<'a> Inlined<'a> {
     /// What it is below a node that computes its columns.
     fn below(self, plan: &'a LogicalPlan) -> Self {
         let computed: HashMap<String, &Expr> = computed(plan).collect();
-        let mut below = Self { nodes: self.nodes, columns: HashMap::new(), change: self.change };
+        let mut below = Self { nodes: self.nodes, columns: HashMap::new(), cases: self.cases, change: self.change };
         for (column, times) in self.columns {
             let Some(expr) = computed.get(&column.flat_name()).map(|expr| unaliased(expr)) else {
                 let count = below.columns.entry(column).or_default();
@@ -118,6 +124,7 @@ impl<'a> Inlined<'a> {
                 (..=1, _) => Change::Longer,
                 _ => Change::Multiplied,
             };
+            below.cases = below.cases.max(self.cases + cases(expr));
             below.change = below.change.max(change);
         }
         below
@@ -127,6 +134,7 @@ impl<'a> Inlined<'a> {
     fn is_too_large(&self) -> bool {
         match self.change {
             Change::Columns => false,
+            _ if self.cases > CASES_MAX => true,
             Change::Longer => self.nodes > LONG_NODES_MAX,
             Change::Multiplied => self.nodes > NODES_MAX,
         }
@@ -147,6 +155,17 @@ fn computed(plan: &LogicalPlan) -> impl Iterator<Item = (String, &Expr)> {
         }
         None => (expr.schema_name().to_string(), expr),
     })
+}
+
+/// How deep CASE is nested in an expression, those beside each other counted as if they were.
+fn cases(expr: &Expr) -> usize {
+    let mut cases = 0;
+    let visited = expr.apply(|part| {
+        cases += usize::from(matches!(part, Expr::Case(_)));
+        Ok(TreeNodeRecursion::Continue)
+    });
+    debug_assert!(visited.is_ok());
+    cases
 }
 
 fn unaliased(expr: &Expr) -> &Expr {

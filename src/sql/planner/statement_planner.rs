@@ -266,7 +266,7 @@ impl StatementPlanner {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<PlannedQuery> {
         desugar::rewrite_syntax(&mut query).map_err(from_datafusion)?;
-        functions::rewrite_syntax(&mut query);
+        functions::rewrite_syntax(&mut query)?;
         let state = functions::with_undefined(&self.state, called.iter().map(|(name, _)| name.as_str()))
             .map_err(from_datafusion)?;
         let planned = parameters::plan(&state, query, declared).await;

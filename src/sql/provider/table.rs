@@ -16,7 +16,9 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder, Pa
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::{TableType, provider_as_source, source_as_provider};
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::logical_expr::{Expr, LogicalPlan, TableProviderFilterPushDown, lit};
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{Expr, LogicalPlan, TableProviderFilterPushDown};
+use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::adapter::EntityColumnAdapterFactory;
@@ -261,7 +263,9 @@ impl TableProvider for EntityTable {
         let selectivity = if access.residual.is_empty() { 1.0 } else { SELECTIVITY };
         if let Some(predicate) = all_of(claimed) {
             let schema = DFSchema::try_from(Arc::clone(self.columns.schema()))?;
-            let predicate = state.create_physical_expr(predicate, &schema)?;
+            // Its types are settled: the session's way would go through them once more.
+            let context = PhysicalPlanningContext::default();
+            let predicate = create_physical_expr(&predicate, &schema, state.execution_props(), &context)?;
             source = source.with_predicate(checked_filter(predicate, state.config_options())?);
         }
 
@@ -330,15 +334,16 @@ fn hull(keys: &KeySet) -> Vec<Expr> {
     let (Some(first), Some(last)) = (keys.ranges().first(), keys.ranges().last()) else { return Vec::new() };
     let (lower, upper) = (first.lower(), last.upper());
     let column = |name: &str| Expr::Column(Column::from_name(name));
+    let text = |key: &str| Expr::Literal(ScalarValue::Utf8View(Some(key.to_owned())), None);
     let mut bounds = Vec::new();
-    bounds.extend(lower.partition().map(|partition| column(PARTITION_KEY).gt_eq(lit(partition))));
-    bounds.extend(upper.partition().map(|partition| column(PARTITION_KEY).lt_eq(lit(partition))));
+    bounds.extend(lower.partition().map(|partition| column(PARTITION_KEY).gt_eq(text(partition))));
+    bounds.extend(upper.partition().map(|partition| column(PARTITION_KEY).lt_eq(text(partition))));
     if lower.partition().is_some() && lower.partition() == upper.partition() {
         if let KeyCut::Before(key) | KeyCut::After(key) = lower {
-            bounds.push(column(ROW_KEY).gt_eq(lit(key.row.as_str())));
+            bounds.push(column(ROW_KEY).gt_eq(text(key.row.as_str())));
         }
         if let KeyCut::Before(key) | KeyCut::After(key) = upper {
-            bounds.push(column(ROW_KEY).lt_eq(lit(key.row.as_str())));
+            bounds.push(column(ROW_KEY).lt_eq(text(key.row.as_str())));
         }
     }
     bounds

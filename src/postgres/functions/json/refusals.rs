@@ -4,8 +4,9 @@ use arrow::datatypes::DataType;
 use datafusion::common::Result;
 
 use super::super::error::{SqlState, fail};
+use super::super::item_comparison_names::is_item_comparison;
 use super::super::kind::Kind;
-use super::super::scalar::{EQUALS_ANY, undefined};
+use super::super::scalar::undefined;
 
 /// Functions of texts alone.
 const OF_TEXTS: [&str; 22] = [
@@ -34,11 +35,10 @@ const OF_TEXTS: [&str; 22] = [
 ];
 
 /// Functions that compare the elements of an array.
-const OF_ELEMENTS: [&str; 15] = [
+const OF_ELEMENTS: [&str; 14] = [
     "array_distinct",
     "array_except",
     "array_has",
-    EQUALS_ANY,
     "array_has_all",
     "array_has_any",
     "array_intersect",
@@ -52,9 +52,13 @@ const OF_ELEMENTS: [&str; 15] = [
     "arrayoverlap",
 ];
 
+fn compares_elements(function: &str) -> bool {
+    OF_ELEMENTS.contains(&function) || is_item_comparison(function)
+}
+
 /// Whether a function is one of those that may be refused.
 pub(in super::super) fn compares_texts(function: &str) -> bool {
-    OF_TEXTS.contains(&function) || OF_ELEMENTS.contains(&function) || ["greatest", "least"].contains(&function)
+    OF_TEXTS.contains(&function) || compares_elements(function) || ["greatest", "least"].contains(&function)
 }
 
 /// An error for a function that would compare or change the texts of `json` and `jsonb`.
@@ -63,7 +67,7 @@ pub(in super::super) fn refuse(function: &str, types: &[DataType]) -> Result<()>
     if OF_TEXTS.contains(&function) && types.iter().any(is_json) {
         return undefined(function, types.iter());
     }
-    let compares = OF_ELEMENTS.contains(&function)
+    let compares = compares_elements(function)
         && types.iter().any(|data_type| matches!(data_type, DataType::List(item) if is_json(item.data_type())));
     if compares || (["greatest", "least"].contains(&function) && types.iter().any(is_json)) {
         return fail(SqlState::FEATURE_NOT_SUPPORTED, format!("{function} of json and jsonb is not supported"));

@@ -1,0 +1,43 @@
+//! Names of the functions that compare a value with the items of an array, as plans have them: no
+//! names that a statement could write.
+
+use datafusion::sql::sqlparser::ast::BinaryOperator;
+
+/// `x = ANY (array)`.
+pub(super) const EQUALS_ANY: &str = "(= any)";
+
+/// DataFusion's function of an array and what may be an item of it.
+const ARRAY_HAS: &str = "array_has";
+
+/// `= ANY` and `<> ALL` have a function of their own, or are lists.
+const COMPARISONS: [&str; 10] =
+    ["(<> any)", "(< any)", "(<= any)", "(> any)", "(>= any)", "(= all)", "(< all)", "(<= all)", "(> all)", "(>= all)"];
+
+/// The function of `x op ANY (array)`.
+pub(super) fn of_any(op: &BinaryOperator) -> Option<&'static str> {
+    named(&format!("({op} any)"))
+}
+
+/// The function of `x op ALL (array)`.
+pub(super) fn of_all(op: &BinaryOperator) -> Option<&'static str> {
+    named(&format!("({op} all)"))
+}
+
+fn named(name: &str) -> Option<&'static str> {
+    COMPARISONS.into_iter().find(|known| *known == name)
+}
+
+/// Whether a function compares a value with the items of an array, by an operator.
+pub(super) fn is_item_comparison(function: &str) -> bool {
+    function == EQUALS_ANY || named(function).is_some()
+}
+
+/// Whether a function is `x = ANY (array)`, of the array and x.
+pub(super) fn is_equals_any(function: &str) -> bool {
+    [EQUALS_ANY, ARRAY_HAS].contains(&function)
+}
+
+/// Whether a function is `x op ANY (array)` or `x op ALL (array)`, of the array and x.
+pub(crate) fn compares_items(function: &str) -> bool {
+    function == ARRAY_HAS || is_item_comparison(function)
+}
