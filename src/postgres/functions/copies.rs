@@ -62,7 +62,7 @@ impl Copies {
         if self.operations_left.get().is_some() {
             return Ok(());
         }
-        let message = "operands that are compared several times are nested in one another too deep";
+        let message = "operands that are compared several times are too large, or nested in one another too deep";
         let hint = "this is so for rows, IN, BETWEEN, CASE and nullif: compute the inner ones in a subquery in FROM";
         Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint))
     }

@@ -6,6 +6,7 @@ use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Expr, Operator};
 
 use super::balanced::any_of;
+use super::copies::is_leaf;
 use super::keys;
 use super::kind::{Kind, unknown_text};
 use super::numeric_like::numeric_like;
@@ -48,7 +49,7 @@ impl Resolver<'_> {
                 continue;
             }
             if let Some(exact) = stored_types::exact(&expr, Operator::Eq, &item, self.schema)? {
-                apart.push(self.counted(exact)?);
+                apart.push(if is_leaf(&expr) { exact } else { self.counted(exact)? });
                 continue;
             }
             let item = match as_reals && !item.any_column_refs() {

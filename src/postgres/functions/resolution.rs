@@ -358,6 +358,8 @@ impl Resolver<'_> {
                 if let (Expr::Column(column), Expr::Literal(value, _)) | (Expr::Literal(value, _), Expr::Column(column)) =
                     (&left, &right)
                     && value.data_type().is_numeric()
+                    // That of a subquery has no name that a statement knows.
+                    && column.relation.is_some()
                     && (left_kind == Kind::Text || right_kind == Kind::Text)
                 {
                     let message = format!(
