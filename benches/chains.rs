@@ -69,8 +69,9 @@ const STATEMENTS: [(&str, Text); 24] = [
 ];
 
 /// At the limits of a statement: operators in a row, calls, relations, windows and their keys, sort
-/// keys, aggregates, items of a select list, steps of a plan, values of a query.
-const WORST: [(&str, usize, Text); 21] = [
+/// keys, aggregates, items of a select list, steps of a plan, values of a query; operands that are
+/// compared several times, as deep in one another as they are taken.
+const WORST: [(&str, usize, Text); 30] = [
     ("n + n + ...", 2000, |members| format!("select {} as x from chains", vec!["n"; members].join(" + "))),
     ("t || t || ...", 2000, |members| format!("select {} as x from chains", vec!["t"; members].join(" || "))),
     ("n & n & ...", 2000, |members| format!("select {} as x from chains", vec!["n"; members].join(" & "))),
@@ -114,7 +115,21 @@ const WORST: [(&str, usize, Text); 21] = [
         format!("select * from chains where (partitionkey, rowkey) in ({pairs})")
     }),
     ("VALUES", 75_000, |members| format!("select * from (values {}) v", each(members, ",", |at| format!("({at})")))),
+    ("CASE in WHEN", 60, |depth| nested("case when # = 1 then n end", depth)),
+    ("CASE in CASE of doubles", 60, |depth| nested("case # when 1.5 then f when 2.5 then f end", depth)),
+    ("> ALL in > ALL", 40, |depth| nested("(# > all (array[1, n]))::int", depth)),
+    ("= ANY in = ANY", 5, |depth| nested("(# = any (array[1, n]))::int", depth)),
+    ("row < in row <", 6, |depth| nested("((#, 1) < (n, 1))::int", depth)),
+    ("row IN in row IN", 6, |depth| nested("((#, 1) in ((1, 1), (n, 2)))::int", depth)),
+    ("BETWEEN in BETWEEN", 6, |depth| nested("(#::float8 between 1.5 and n)::int", depth)),
+    ("nullif in nullif", 8, |depth| nested("nullif(#, n)", depth)),
+    ("> ALL of subqueries", 3, |depth| nested("(# > all (select n from chains))::int", depth)),
 ];
+
+fn nested(level: &str, depth: usize) -> String {
+    let value = (0..depth).fold("n".to_owned(), |inner, _| level.replace('#', &inner));
+    format!("select {value} as x from chains")
+}
 
 fn joins(members: usize) -> String {
     let joined = each(members, " join ", |at| match at {
