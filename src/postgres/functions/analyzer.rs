@@ -23,6 +23,7 @@ use super::cast::PostgresCast;
 use super::compared_subqueries::paired;
 use super::copies::Copies;
 use super::deferred;
+use super::error::{SqlState, fail};
 use super::flat_unions;
 use super::frames::{FrameLimits, framed};
 use super::fused::{FusedExpression, is_condition, operations_within};
@@ -189,7 +190,7 @@ impl Resolving<'_> {
         depth.short_names += 1;
         if depth.short_names > SHORT_NAMES_MAX {
             let message = "the levels of an expression are too many: it has calls that are planned one by one";
-            return super::error::fail(super::error::SqlState::STATEMENT_TOO_COMPLEX, message);
+            return fail(SqlState::STATEMENT_TOO_COMPLEX, message);
         }
         let data_type = type_of(&visible, self.resolver.schema).ok();
         Ok(under_short_name(visible, data_type))
@@ -299,12 +300,12 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             let name = fun.name();
             if OF_ANY_TYPE.contains(&name) && params.args.is_empty() {
                 let message = format!("function {name}() does not exist");
-                return super::error::fail(super::error::SqlState::UNDEFINED_FUNCTION, message);
+                return fail(SqlState::UNDEFINED_FUNCTION, message);
             }
             let untyped = |arg: &Expr| matches!(arg, Expr::Literal(ScalarValue::Utf8(Some(_)) | ScalarValue::Null, _));
             if OF_ANY_TYPE.contains(&name) && params.args.first().is_some_and(untyped) {
                 let message = "could not determine polymorphic type because input has type unknown";
-                return super::error::fail(super::error::SqlState::DATATYPE_MISMATCH, message);
+                return fail(SqlState::DATATYPE_MISMATCH, message);
             }
             aggregates::check_offset(name, &params.args)?;
             params.args = aggregates::arguments(name, params.args, resolver)?;
@@ -364,7 +365,8 @@ fn equals_any(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
     if !is_equals_any(function.func.name()) {
         return function;
     }
-    let is_list = !is_no_list(array) && !item.column_refs().is_empty();
+    // A list is searched by bits and fields.
+    let is_list = !is_no_list(array) && !item.column_refs().is_empty() && !resolver.has_key(item);
     let udf = if is_list { array_has_udf() } else { Scalar::udf(&EQUALS_ANY_OF) };
     let wanted = ScalarFunction::new_udf(udf, function.args.clone());
     match type_of(&Expr::ScalarFunction(wanted.clone()), resolver.schema) {

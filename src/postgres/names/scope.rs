@@ -16,6 +16,8 @@ use crate::suggestion::suggestion;
 /// Deepest nesting of queries and joins in parentheses. Each level takes some 30 KiB of stack in a
 /// build without optimisation.
 const DEPTH_MAX: usize = 50;
+/// Deepest nesting of WITH queries in WITH queries.
+const WITHS_MAX: usize = 8;
 /// Most relations that a statement reads, each as often as it is named.
 const RELATIONS_MAX: usize = 5_000;
 
@@ -102,6 +104,8 @@ pub(super) struct Resolver<'a> {
     pub read: Vec<(String, String)>,
     pub functions: Vec<(String, Location)>,
     pub depth: usize,
+    /// How many WITH queries are open, one in the other.
+    pub with_depth: usize,
     /// Relations that were named so far.
     pub relations_planned: usize,
     /// Columns that windows and aggregates hand on so far.
@@ -127,6 +131,7 @@ impl<'a> Resolver<'a> {
             read: Vec::new(),
             functions: Vec::new(),
             depth: 0,
+            with_depth: 0,
             relations_planned: 0,
             columns_planned: 0,
             subqueries: 0,
@@ -169,6 +174,20 @@ impl<'a> Resolver<'a> {
         self.depth += 1;
         let result = work(self);
         self.depth -= 1;
+        result
+    }
+
+    /// Resolves a WITH query. The planner looks for relations in each twice, so that what is in one
+    /// in one in another is walked as often as there are subsets of those.
+    pub(super) fn within_with<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.with_depth == WITHS_MAX {
+            let message = format!("WITH queries are nested more than {WITHS_MAX} deep");
+            return Err(NameError::new(SqlState::STATEMENT_TOO_COMPLEX, message)
+                .with_hint("WITH queries beside each other may name those before them"));
+        }
+        self.with_depth += 1;
+        let result = work(self);
+        self.with_depth -= 1;
         result
     }
 

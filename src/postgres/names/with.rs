@@ -34,13 +34,13 @@ impl Resolver<'_> {
             let plan_name = self.plan_name(&names[index]);
             let outputs = match (with.recursive, cte.query.body.as_ref()) {
                 (true, SetExpr::SetOperation { op: SetOperator::Union, .. }) => {
-                    self.recursive(cte, &names[index], &plan_name)?
+                    self.within_with(|resolver| resolver.recursive(cte, &names[index], &plan_name))?
                 }
                 _ => {
                     if with.recursive {
                         self.ctes_to_come.push((names[index].clone(), self.ctes.len()));
                     }
-                    let outputs = self.query(&mut cte.query)?;
+                    let outputs = self.within_with(|resolver| resolver.query(&mut cte.query))?;
                     renamed_cte(outputs, &mut cte.alias)?
                 }
             };
