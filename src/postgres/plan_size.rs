@@ -224,16 +224,17 @@ const JOINS_OF_COMPARISON: usize = 3;
 fn joined_in(expr: &logical_expr::Expr) -> PlanResult<usize> {
     let mut joined = 0_usize;
     expr.apply(|expr| {
-        joined += match expr {
+        let here = match expr {
             logical_expr::Expr::SetComparison(comparison) => {
-                let within = joined_in(&comparison.expr)?;
-                joined = joined.saturating_add((within + 1).saturating_mul(JOINS_OF_COMPARISON));
+                let copied = joined_in(&comparison.expr)?.saturating_add(1);
+                joined = joined.saturating_add(copied.saturating_mul(JOINS_OF_COMPARISON));
                 return Ok(TreeNodeRecursion::Jump);
             }
             logical_expr::Expr::InSubquery(_) | logical_expr::Expr::Exists(_) => 1,
             logical_expr::Expr::ScalarSubquery(subquery) => usize::from(!subquery.outer_ref_columns.is_empty()),
             _ => 0,
         };
+        joined = joined.saturating_add(here);
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(joined)

@@ -99,18 +99,17 @@ impl Resolver<'_> {
     /// Whether DataFusion would compare the operand of a CASE by bits or by fields, or, as it does
     /// of uuids, panic.
     fn is_compared_apart(&self, compared: &Expr) -> bool {
-        let is_nested = |expr| type_of(expr, self.schema).is_ok_and(|data_type| data_type.is_nested());
-        self.has_key(compared) || self.kind(compared) == Some(Kind::Uuid) || is_nested(compared)
+        type_of(compared, self.schema).is_ok_and(|data_type| {
+            keys::has_key(&data_type) || Kind::of(&data_type) == Kind::Uuid || data_type.is_nested()
+        })
     }
 
     /// The operand and what it is compared with by their keys; where their types differ, a
     /// condition for each.
     fn keyed_conditions(&self, compared: Expr, conditions: Vec<Expr>) -> Result<(Option<Expr>, Vec<Expr>)> {
-        let same_type = |when: &Expr| match (type_of(when, self.schema), type_of(&compared, self.schema)) {
-            (Ok(when), Ok(compared)) => when == compared,
-            _ => false,
-        };
-        if self.kind(&compared) != Some(Kind::Uuid) && conditions.iter().all(same_type) {
+        let compared_type = type_of(&compared, self.schema)?;
+        let same_type = |when: &Expr| type_of(when, self.schema).is_ok_and(|data_type| data_type == compared_type);
+        if Kind::of(&compared_type) != Kind::Uuid && conditions.iter().all(same_type) {
             let keys = conditions.into_iter().map(|when| keys::equality_key(when, self.schema)).collect();
             return Ok((Some(keys::equality_key(compared, self.schema)), keys));
         }

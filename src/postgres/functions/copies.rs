@@ -13,8 +13,8 @@ use crate::error::external;
 use crate::syntax::visit;
 use rowkey_base::{Error, Result, SqlState};
 
-/// Most operators and calls of one copy, each as often as it is deep: whoever asks for the type of
-/// one goes through all below it.
+/// Most operators and calls of one copy, each weighted by its depth: the type of an expression is
+/// found by visiting all of its descendants.
 const OPERATIONS_MAX: usize = 5_000;
 /// Most of those in all copies of a statement.
 const STATEMENT_OPERATIONS_MAX: usize = 200_000;

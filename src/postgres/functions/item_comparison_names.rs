@@ -9,27 +9,21 @@ pub(super) const EQUALS_ANY: &str = "(= any)";
 /// DataFusion's function of an array and what may be an item of it.
 const ARRAY_HAS: &str = "array_has";
 
-/// `= ANY` and `<> ALL` have a function of their own, or are lists.
-const COMPARISONS: [&str; 10] =
-    ["(<> any)", "(< any)", "(<= any)", "(> any)", "(>= any)", "(= all)", "(< all)", "(<= all)", "(> all)", "(>= all)"];
-
 /// The function of `x op ANY (array)`.
-pub(super) fn of_any(op: &BinaryOperator) -> Option<&'static str> {
-    named(&format!("({op} any)"))
+pub(super) fn of_any(op: &BinaryOperator) -> Option<String> {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq).then(|| format!("({op} any)"))
 }
 
-/// The function of `x op ALL (array)`.
-pub(super) fn of_all(op: &BinaryOperator) -> Option<&'static str> {
-    named(&format!("({op} all)"))
-}
-
-fn named(name: &str) -> Option<&'static str> {
-    COMPARISONS.into_iter().find(|known| *known == name)
+/// The function of `x op ALL (array)`, other than `<>`, which is the contrary of `= ANY`.
+pub(super) fn of_all(op: &BinaryOperator) -> Option<String> {
+    use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq};
+    matches!(op, Eq | Lt | LtEq | Gt | GtEq).then(|| format!("({op} all)"))
 }
 
 /// Whether a function compares a value with the items of an array, by an operator.
 pub(super) fn is_item_comparison(function: &str) -> bool {
-    function == EQUALS_ANY || named(function).is_some()
+    function.ends_with(" any)") || function.ends_with(" all)")
 }
 
 /// Whether a function is `x = ANY (array)`, of the array and x.

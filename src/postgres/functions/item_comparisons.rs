@@ -61,22 +61,37 @@ enum Quantifier {
     All,
 }
 
+/// The arrays, and the values that are compared with their items, of one type.
+fn operands(call: &Call) -> Result<(ListArray, ArrayRef)> {
+    let wanted = items_type(call, &[0], &[1])?;
+    Ok((lists(call, 0, &wanted)?, item(call, 1, &wanted)?))
+}
+
+fn compared(call: &Call, quantifier: Quantifier, holds: fn(Ordering) -> bool) -> Result<ArrayRef> {
+    let (lists, values) = operands(call)?;
+    answers(call, &lists, &values, quantifier, holds)
+}
+
 /// An item that decides is looked for: one that fulfils ANY, or one that fails ALL. Without it a
 /// NULL among the items leaves it open.
-fn compared(call: &Call, quantifier: Quantifier, holds: fn(Ordering) -> bool) -> Result<ArrayRef> {
+fn answers(
+    call: &Call,
+    lists: &ListArray,
+    values: &ArrayRef,
+    quantifier: Quantifier,
+    holds: fn(Ordering) -> bool,
+) -> Result<ArrayRef> {
     let (decided, otherwise) = (quantifier == Quantifier::Any, quantifier == Quantifier::All);
-    let wanted = items_type(call, &[0], &[1])?;
-    let (lists, values) = (lists(call, 0, &wanted)?, item(call, 1, &wanted)?);
-    let compare = comparator(lists.values(), &values)?;
+    let compare = comparator(lists.values(), values)?;
     let decides =
         |place: usize, row: usize| lists.values().is_valid(place) && holds(compare(place, row).reverse()) == decided;
-    let one = (lists.len() == 1 && call.rows > 1).then(|| Extremes::of(&lists)).transpose()?;
+    let one = (lists.len() == 1 && call.rows > 1).then(|| Extremes::of(lists)).transpose()?;
     let stop = Stop::of(call.options);
     let mut answers = BooleanBuilder::with_capacity(call.rows);
     for row in 0..call.rows {
         stop.check()?;
         let list = if one.is_some() { 0 } else { row };
-        let items = places(&lists, list);
+        let items = places(lists, list);
         let answer = if lists.is_null(list) {
             None
         } else if items.is_empty() {
@@ -121,26 +136,11 @@ impl Extremes {
 }
 
 fn has(call: &Call) -> Result<ArrayRef> {
-    let wanted = items_type(call, &[0], &[1])?;
-    let (lists, item) = (lists(call, 0, &wanted)?, item(call, 1, &wanted)?);
-    if lists.len() == 1 && call.rows > 1 {
-        return one_has(&lists, &item);
+    let (lists, values) = operands(call)?;
+    match lists.len() == 1 && call.rows > 1 {
+        true => one_has(&lists, &values),
+        false => answers(call, &lists, &values, Quantifier::Any, Ordering::is_eq),
     }
-    let compare = comparator(lists.values(), &item)?;
-    let mut values = BooleanBuilder::with_capacity(call.rows);
-    for row in 0..call.rows {
-        let items = places(&lists, row);
-        if lists.is_valid(row) && items.is_empty() {
-            values.append_value(false);
-        } else if lists.is_null(row) || item.is_null(row) {
-            values.append_null();
-        } else if items.clone().any(|place| compare(place, row) == Ordering::Equal) {
-            values.append_value(true);
-        } else {
-            values.append_option(items.clone().all(|place| lists.values().is_valid(place)).then_some(false));
-        }
-    }
-    Ok(Arc::new(values.finish()))
 }
 
 /// The same of one array, whose items are hashed.

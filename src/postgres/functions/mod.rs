@@ -13,7 +13,6 @@ mod abbreviated;
 mod aggregates;
 mod analyzer;
 mod angles;
-
 mod arithmetic;
 mod array_fill;
 mod array_items;

@@ -165,18 +165,14 @@ fn rewritten(expr: Expr, copies: &Copies) -> Expr {
         Expr::AnyOp { left, compare_op, right, .. }
             if item_comparison_names::of_any(&compare_op).is_some() && !matches!(*right, Expr::Subquery(_)) =>
         {
-            call(item_comparison_names::of_any(&compare_op).unwrap_or_default(), vec![*right, *left])
+            call(&item_comparison_names::of_any(&compare_op).unwrap_or_default(), vec![*right, *left])
         }
         Expr::AllOp { left, compare_op, right }
             if item_comparison_names::of_all(&compare_op).is_some() && !matches!(*right, Expr::Subquery(_)) =>
         {
-            call(item_comparison_names::of_all(&compare_op).unwrap_or_default(), vec![*right, *left])
+            call(&item_comparison_names::of_all(&compare_op).unwrap_or_default(), vec![*right, *left])
         }
-        Expr::Case { case_token, end_token, operand: None, conditions, else_result }
-            if conditions.iter().any(|branch| has_case(&branch.condition)) =>
-        {
-            Expr::Case { case_token, end_token, operand: Some(Box::new(truth())), conditions, else_result }
-        }
+        case @ Expr::Case { .. } => compared_with_truth(case),
         Expr::SimilarTo { negated, expr, pattern, escape_char } => {
             let op = if negated { BinaryOperator::PGRegexNotMatch } else { BinaryOperator::PGRegexMatch };
             let escape = escape_char.map(Expr::Value);
@@ -331,11 +327,20 @@ fn of_literal_items(left: Expr, op: BinaryOperator, right: &Expr, joins: BinaryO
     }
 }
 
-/// The operand of a CASE in whose conditions there are others. Whether a CASE may be NULL,
-/// DataFusion finds out from conditions that are none of an operand, for each of their operators
-/// anew: of one in a condition of a condition of a condition it would ask some thousand times.
-fn truth() -> Expr {
-    call(OPTIMIZATION_BARRIER, vec![Expr::value(Value::Boolean(true))])
+/// `CASE WHEN c` as `CASE true WHEN c` where there is another CASE in a condition. Whether a CASE
+/// may be NULL, DataFusion finds out from conditions that are compared with no operand, for each of
+/// their operators anew: of one in a condition of a condition of a condition it would ask some
+/// thousand times.
+fn compared_with_truth(case: Expr) -> Expr {
+    match case {
+        Expr::Case { case_token, end_token, operand: None, conditions, else_result }
+            if conditions.iter().any(|branch| has_case(&branch.condition)) =>
+        {
+            let truth = call(OPTIMIZATION_BARRIER, vec![Expr::value(Value::Boolean(true))]);
+            Expr::Case { case_token, end_token, operand: Some(Box::new(truth)), conditions, else_result }
+        }
+        other => other,
+    }
 }
 
 fn has_case(condition: &Expr) -> bool {
@@ -556,13 +561,7 @@ fn null_if(function: Function, copies: &Copies) -> Expr {
         [FunctionArg::Unnamed(FunctionArgExpr::Expr(value)), FunctionArg::Unnamed(FunctionArgExpr::Expr(other))] => {
             let condition = nested(copies.written(value), BinaryOperator::Eq, copies.written(other));
             let operand = call(NULLIF_OPERAND, vec![value.clone(), other.clone()]);
-            let is_nested = has_case(&condition);
-            match plain_case([(condition, Expr::value(Value::Null))], Some(operand)) {
-                Expr::Case { case_token, end_token, operand: None, conditions, else_result } if is_nested => {
-                    Expr::Case { case_token, end_token, operand: Some(Box::new(truth())), conditions, else_result }
-                }
-                case => case,
-            }
+            compared_with_truth(plain_case([(condition, Expr::value(Value::Null))], Some(operand)))
         }
         _ => Expr::Function(function),
     }

@@ -68,9 +68,15 @@ struct Inlined<'a> {
     nodes: usize,
     /// How often each column is in it.
     columns: HashMap<&'a Column, usize>,
-    /// How deep CASE is nested, at most.
+    /// How deep CASE may be nested: those beside each other in one expression count as well.
     cases: usize,
     change: Change,
+}
+
+/// What is in an expression that was added.
+struct Added {
+    columns: usize,
+    cases: usize,
 }
 
 /// What columns were replaced by.
@@ -85,28 +91,31 @@ enum Change {
 
 impl<'a> Inlined<'a> {
     fn of(condition: &'a Expr) -> Self {
-        let mut inlined = Self { nodes: 0, columns: HashMap::new(), cases: cases(condition), change: Change::Columns };
-        inlined.add(condition, 1);
+        let mut inlined = Self { nodes: 0, columns: HashMap::new(), cases: 0, change: Change::Columns };
+        inlined.cases = inlined.add(condition, 1).cases;
         inlined
     }
 
-    /// Adds an expression so many times, and counts the columns in it.
-    fn add(&mut self, expr: &'a Expr, times: usize) -> usize {
-        let mut columns = 0;
+    /// Adds an expression so many times, and counts what is in it.
+    fn add(&mut self, expr: &'a Expr, times: usize) -> Added {
+        let mut added = Added { columns: 0, cases: 0 };
         let visited: Result<_> = expr.apply(|expr| {
             match expr {
                 Expr::Column(column) => {
-                    columns += 1;
+                    added.columns += 1;
                     let count = self.columns.entry(column).or_default();
                     *count = count.saturating_add(times);
                 }
                 Expr::Literal(..) | Expr::Alias(_) => {}
-                _ => self.nodes = self.nodes.saturating_add(times),
+                expr => {
+                    added.cases += usize::from(matches!(expr, Expr::Case(_)));
+                    self.nodes = self.nodes.saturating_add(times);
+                }
             }
             Ok(TreeNodeRecursion::Continue)
         });
         debug_assert!(visited.is_ok());
-        columns
+        added
     }
 
     /// What it is below a node that computes its columns.
@@ -119,12 +128,13 @@ impl<'a> Inlined<'a> {
                 *count = count.saturating_add(times);
                 continue;
             };
-            let change = match (below.add(expr, times), expr) {
+            let added = below.add(expr, times);
+            let change = match (added.columns, expr) {
                 (_, Expr::Column(_)) => Change::Columns,
                 (..=1, _) => Change::Longer,
                 _ => Change::Multiplied,
             };
-            below.cases = below.cases.max(self.cases + cases(expr));
+            below.cases = below.cases.max(self.cases + added.cases);
             below.change = below.change.max(change);
         }
         below
@@ -155,17 +165,6 @@ fn computed(plan: &LogicalPlan) -> impl Iterator<Item = (String, &Expr)> {
         }
         None => (expr.schema_name().to_string(), expr),
     })
-}
-
-/// How deep CASE is nested in an expression, those beside each other counted as if they were.
-fn cases(expr: &Expr) -> usize {
-    let mut cases = 0;
-    let visited = expr.apply(|part| {
-        cases += usize::from(matches!(part, Expr::Case(_)));
-        Ok(TreeNodeRecursion::Continue)
-    });
-    debug_assert!(visited.is_ok());
-    cases
 }
 
 fn unaliased(expr: &Expr) -> &Expr {
