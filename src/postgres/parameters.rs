@@ -31,9 +31,12 @@ use crate::types::{PostgresType, SqlValue, TextStyle, arrow_type, parse_text, te
 use rowkey_base::{Error, Result, SqlState};
 
 use crate::desugar::holds_subquery;
-use crate::error::from_datafusion;
+use crate::error::{external, from_datafusion};
 use crate::plan_size::{refuse_large, refuse_many_expressions, refuse_many_subqueries};
 use crate::syntax::{count, number_of, plain_cast, select_of, visit, visit_expressions_mut};
+
+/// Most bytes of the copies of a parameter's value in a plan.
+const COPIED_BYTES_MAX: usize = 16 << 20;
 
 /// Plans a query and types its parameters: as declared, else by their context, else as text.
 pub async fn plan(
@@ -272,18 +275,43 @@ pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &
         })
     });
     let values = values.collect::<Result<Vec<_>>>()?;
-    // Whether the columns of a node so far may be others, as to NULL: those above are made of them.
-    let mut changes_columns = false;
-    let bound = plan.transform_up_with_subqueries(|node| bind(node, &values, &mut changes_columns)).data();
-    bound.map_err(from_datafusion)
+    let mut bound = Bound { values: &values, bytes: vec![0; values.len()], changes_columns: false };
+    let plan = plan.transform_up_with_subqueries(|node| bind(node, &mut bound)).data();
+    plan.map_err(from_datafusion)
+}
+
+/// Values that are being put in the place of parameters.
+struct Bound<'a> {
+    values: &'a [ScalarValue],
+    /// What the copies of each take so far.
+    bytes: Vec<usize>,
+    /// Whether the columns of a node so far may be others, as to NULL: those above are made of them.
+    changes_columns: bool,
+}
+
+impl Bound<'_> {
+    /// The value of a parameter once more. Rules of the planner copy a plan with its values: many
+    /// copies of a long one are too many.
+    fn value(&mut self, id: &str) -> datafusion::common::Result<ScalarValue> {
+        let place = place_of(id);
+        let value = place.and_then(|place| Some((self.values.get(place)?, self.bytes.get_mut(place)?)));
+        let Some((value, bytes)) = value else { return plan_err!("there is no parameter {id}") };
+        let is_copy = *bytes > 0;
+        *bytes = bytes.saturating_add(value.size());
+        if is_copy && *bytes > COPIED_BYTES_MAX {
+            let message = format!("parameter {id} has {} bytes and is used too often for that", value.size());
+            let hint = format!(
+                "the places of a parameter have {COPIED_BYTES_MAX} bytes together: compute what uses it in a subquery \
+                 in FROM, or a WITH query"
+            );
+            return Err(external(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint)));
+        }
+        Ok(value.clone())
+    }
 }
 
 /// Puts values in the place of the parameters of one node, whose columns keep their names.
-fn bind(
-    node: LogicalPlan,
-    values: &[ScalarValue],
-    changes_columns: &mut bool,
-) -> datafusion::common::Result<Transformed<LogicalPlan>> {
+fn bind(node: LogicalPlan, values: &mut Bound) -> datafusion::common::Result<Transformed<LogicalPlan>> {
     // A limit is counted, so that only its value matters, and the planner wants it bare.
     let is_limit = matches!(node, LogicalPlan::Limit(_));
     // Names of columns are not those of its items, and casts have to be seen.
@@ -296,7 +324,7 @@ fn bind(
         let name = names.save(&expr);
         let bound = expr.transform_up(|expr| match expr {
             Expr::Placeholder(placeholder) => {
-                let value = value_of_placeholder(&placeholder.id, values)?;
+                let value = values.value(&placeholder.id)?;
                 Ok(Transformed::yes(if is_limit { Expr::Literal(value, None) } else { typed_constant(value) }))
             }
             Expr::Like(like) => Ok(like_value(like)),
@@ -304,8 +332,8 @@ fn bind(
         })?;
         Ok(if is_values { bound } else { bound.update_data(|expr| name.restore(expr)) })
     })?;
-    *changes_columns |= bound.transformed && !matches!(bound.data, LogicalPlan::Filter(_));
-    if !*changes_columns {
+    values.changes_columns |= bound.transformed && !matches!(bound.data, LogicalPlan::Filter(_));
+    if !values.changes_columns {
         return Ok(bound);
     }
     bound.map_data(|node| match node {
@@ -313,13 +341,6 @@ fn bind(
         LogicalPlan::Values(rows) => LogicalPlanBuilder::values(rows.values)?.build(),
         node => node.recompute_schema(),
     })
-}
-
-fn value_of_placeholder(id: &str, values: &[ScalarValue]) -> datafusion::common::Result<ScalarValue> {
-    match place_of(id).and_then(|place| values.get(place)) {
-        Some(value) => Ok(value.clone()),
-        None => plan_err!("there is no parameter {id}"),
-    }
 }
 
 /// The place of a parameter among the values, by its name in a plan: `$1` is the first.

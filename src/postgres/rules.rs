@@ -1,12 +1,18 @@
 //! DataFusion's ordered lists of rules, changed by the names of rules.
 
+use std::fmt;
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use datafusion::catalog::Session;
 use datafusion::common::{Result, internal_datafusion_err};
 use datafusion::execution::context::{QueryPlanner, SessionState};
 use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::{AnalyzerRule, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 
 /// A rule of one of the three kinds, by its name.
 pub trait Named {
@@ -87,13 +93,29 @@ impl<R: Named + ?Sized> Ordered<R> {
 }
 
 /// All rules of a session's state.
-#[derive(Debug)]
 pub struct Rules {
     pub analyzer: Ordered<dyn AnalyzerRule + Send + Sync>,
     pub optimizer: Ordered<dyn OptimizerRule + Send + Sync>,
     pub physical: Ordered<dyn PhysicalOptimizerRule + Send + Sync>,
-    /// In place of DataFusion's, if there is one.
-    pub query_planner: Option<Arc<dyn QueryPlanner + Send + Sync>>,
+    /// Those of nodes of ours, beside DataFusion's planner.
+    pub extension_planners: Vec<Arc<dyn ExtensionPlanner + Send + Sync>>,
+}
+
+/// DataFusion's planner, and planners of nodes that it does not know.
+struct WithExtensions(Vec<Arc<dyn ExtensionPlanner + Send + Sync>>);
+
+impl fmt::Debug for WithExtensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WithExtensions({})", self.0.len())
+    }
+}
+
+#[async_trait]
+impl QueryPlanner for WithExtensions {
+    async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        let planner = DefaultPhysicalPlanner::with_extension_planners(self.0.clone());
+        planner.create_physical_plan(plan, session).await
+    }
 }
 
 impl Rules {
@@ -103,19 +125,19 @@ impl Rules {
             analyzer: Ordered(state.analyzer().rules.clone()),
             optimizer: Ordered(state.optimizers().to_vec()),
             physical: Ordered(state.physical_optimizers().to_vec()),
-            query_planner: None,
+            extension_planners: Vec::new(),
         }
     }
 
-    /// The state with these in place of its own.
+    /// The state with these in place of its own; without planners of nodes it keeps those it has.
     pub fn put_into(self, state: SessionState) -> SessionState {
         let builder = SessionStateBuilder::new_from_existing(state)
             .with_analyzer_rules(self.analyzer.0)
             .with_optimizer_rules(self.optimizer.0)
             .with_physical_optimizer_rules(self.physical.0);
-        match self.query_planner {
-            Some(planner) => builder.with_query_planner(planner).build(),
-            None => builder.build(),
+        match self.extension_planners.is_empty() {
+            true => builder.build(),
+            false => builder.with_query_planner(Arc::new(WithExtensions(self.extension_planners))).build(),
         }
     }
 }

@@ -44,7 +44,7 @@ enum Argument {
 
 /// The same expression, whose calls count their arguments where several may be large, or where one
 /// may be and the function does not count.
-pub(super) fn with_counted_arguments(
+pub(crate) fn with_counted_arguments(
     expr: Arc<dyn PhysicalExpr>,
     budget: ValueBudget,
 ) -> Result<Arc<dyn PhysicalExpr>> {

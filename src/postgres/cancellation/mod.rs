@@ -28,6 +28,7 @@ pub use crate::carried::Stop;
 pub use expression::checked_filter;
 pub use growth::makes_large_values;
 pub use guard::{RequestDeadline, StatementGuard};
+pub(crate) use large_arguments::with_counted_arguments;
 pub use plan::cancellable;
 pub use planning::{PlanningSignals, check_between};
 pub use row_bytes::row_bytes;

@@ -1,5 +1,6 @@
-//! Operands that a rewriting writes more than once. Nested in one another such copies multiply at
-//! each level, so that a short text would become a long plan: together they are bounded.
+//! How much larger a plan may be than its statement: operands that a rewriting writes more than
+//! once, and constants that are computed while it is planned. Nested in one another copies multiply
+//! at each level, so that a short text would become a long plan: together they are bounded.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -18,11 +19,14 @@ use rowkey_base::{Error, Result, SqlState};
 const OPERATIONS_MAX: usize = 5_000;
 /// Most of those in all copies of a statement.
 const STATEMENT_OPERATIONS_MAX: usize = 200_000;
+/// Most bytes of the constants of a statement that functions enlarge.
+const CONSTANTS_BYTES_MAX: usize = 8 << 20;
 
-/// What a statement may still copy.
+/// What a statement may still copy, and hold of enlarged constants.
 #[derive(Debug)]
 pub(super) struct Copies {
     operations_left: Cell<Option<usize>>,
+    constants_bytes_left: Cell<usize>,
     /// How many more operations there are in an expression than are seen.
     hidden: fn(&logical_expr::Expr) -> usize,
 }
@@ -35,7 +39,8 @@ impl Default for Copies {
 
 impl Copies {
     pub(super) fn with_hidden(hidden: fn(&logical_expr::Expr) -> usize) -> Self {
-        Self { operations_left: Cell::new(Some(STATEMENT_OPERATIONS_MAX)), hidden }
+        let constants_bytes_left = Cell::new(CONSTANTS_BYTES_MAX);
+        Self { operations_left: Cell::new(Some(STATEMENT_OPERATIONS_MAX)), constants_bytes_left, hidden }
     }
 
     /// A copy of an operand as it is written; NULL where there are too many, which [`Self::check`]
@@ -54,6 +59,13 @@ impl Copies {
     pub(super) fn count(&self, copy: &logical_expr::Expr) -> PlanResult<()> {
         copy.visit(&mut Counted::of(self))?;
         self.check().map_err(external)
+    }
+
+    /// Whether the plan may hold one more constant of so many bytes, which is counted.
+    pub(super) fn holds(&self, bytes: usize) -> bool {
+        let left = self.constants_bytes_left.get().checked_sub(bytes);
+        self.constants_bytes_left.set(left.unwrap_or(self.constants_bytes_left.get()));
+        left.is_some()
     }
 
     /// # Errors

@@ -2,7 +2,7 @@
 
 /// Functions whose values may be much larger than their arguments: operators take few rows at a
 /// time where they find one.
-pub(crate) const ENLARGING: [&str; 26] = [
+pub(crate) const ENLARGING: [&str; 27] = [
     "repeat",
     "lpad",
     "rpad",
@@ -12,6 +12,7 @@ pub(crate) const ENLARGING: [&str; 26] = [
     "array_append",
     "array_prepend",
     "array_cat",
+    "array_fill",
     "generate_series",
     "string_to_array",
     "regexp_split_to_array",

@@ -30,10 +30,10 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
 use super::cast::PostgresCast;
+use super::constant_bytes::{FUSED, FUSED_CONSTANT_BYTES_MAX, constant_bytes};
 use super::enlarging::ENLARGING;
 use super::resolution::is_comparison;
 use super::scalar::Scalar;
-use super::strings::{FUSED, FUSED_CONSTANT_BYTES_MAX, constant_bytes};
 use crate::carried::Stop;
 
 /// Deeper parts of expressions are fused.

@@ -15,6 +15,7 @@ use super::array_literal;
 use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, are_untyped, common_type, is_varchar, literal, unmatched};
 use super::conditional::may_fail;
+use super::constant_bytes::constant_bytes;
 use super::copies::{Copies, is_leaf};
 use super::deferred;
 use super::enlarging::ENLARGING;
@@ -120,7 +121,7 @@ impl Resolver<'_> {
                 if ENLARGING.contains(&function.func.name()) && !Scalar::is_deferred(&function.func) =>
             {
                 let call = Expr::ScalarFunction(function);
-                let large = strings::constant_bytes(&call) > CONSTANT_BYTES_MAX;
+                let large = self.is_large(constant_bytes(&call));
                 Ok(match call {
                     Expr::ScalarFunction(function) if large => match Scalar::deferred(&function.func) {
                         Some(deferred) => Expr::ScalarFunction(ScalarFunction::new_udf(deferred, function.args)),
@@ -155,6 +156,11 @@ impl Resolver<'_> {
             }
             expr => Ok(expr),
         }
+    }
+
+    /// Whether a constant of so many bytes is too large to be held by the plan.
+    fn is_large(&self, bytes: usize) -> bool {
+        bytes > CONSTANT_BYTES_MAX || self.copies.is_some_and(|copies| !copies.holds(bytes))
     }
 
     /// An operand that is written once more.

@@ -8,7 +8,6 @@ use arrow::datatypes::{DataType, Field};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::Expr;
 
 use super::built_texts::{SHARED_BYTES_MIN, Texts};
 use super::cast::cast_value;
@@ -76,39 +75,6 @@ fn returns_hex(arguments: &Arguments) -> Result<DataType> {
     match arguments.kind(0) {
         kind if kind.is_integer() || kind == Kind::Null => Ok(DataType::Utf8View),
         _ => arguments.undefined(),
-    }
-}
-
-/// Calls that hold whole expressions, and what such an expression has of constant texts at most.
-pub(super) const FUSED: &str = "fused";
-pub(super) const FUSED_CONSTANT_BYTES_MAX: usize = 1 << 10;
-
-/// The bytes that a constant text takes at least, as far as its length is written down.
-pub(super) fn constant_bytes(expr: &Expr) -> usize {
-    match expr {
-        Expr::Literal(value, _) => value.try_as_str().flatten().map_or(0, str::len),
-        Expr::Cast(cast) => constant_bytes(&cast.expr),
-        Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
-            ("repeat", [text, count, ..]) => constant_bytes(text).saturating_mul(constant_count(count)),
-            ("lpad" | "rpad", [_, count, ..]) => constant_count(count),
-            ("replace", [text, _, replacement]) | ("regexp_replace", [text, _, replacement, ..]) => {
-                constant_bytes(text).saturating_mul(constant_bytes(replacement).max(1))
-            }
-            (FUSED, _) => FUSED_CONSTANT_BYTES_MAX,
-            _ => call.args.iter().map(constant_bytes).fold(0, usize::saturating_add),
-        },
-        Expr::BinaryExpr(binary) => constant_bytes(&binary.left).saturating_add(constant_bytes(&binary.right)),
-        _ => 0,
-    }
-}
-
-fn constant_count(expr: &Expr) -> usize {
-    match expr {
-        Expr::Literal(ScalarValue::Int64(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
-        Expr::Literal(ScalarValue::Int32(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
-        Expr::Literal(ScalarValue::Int16(Some(count)), _) => usize::try_from(*count).unwrap_or(0),
-        Expr::Cast(cast) => constant_count(&cast.expr),
-        _ => 0,
     }
 }
 

@@ -14,14 +14,13 @@ use datafusion::catalog::Session;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DFSchemaRef, Dependency, Result, plan_err};
-use datafusion::execution::context::QueryPlanner;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
     Distinct, Expr, Extension, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore,
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
+use datafusion::physical_planner::{ExtensionPlanner, PhysicalPlanner};
 
 use super::recomputed;
 use crate::rules::Rules;
@@ -29,7 +28,7 @@ use crate::rules::Rules;
 /// Adds the rule, and the physical planner that drops its node.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
     rules.analyzer.last(Arc::new(HideFunctionalDependencies));
-    rules.query_planner = Some(Arc::new(Planner));
+    rules.extension_planners.push(Arc::new(LeaveOut));
     Ok(())
 }
 
@@ -151,18 +150,6 @@ impl UserDefinedLogicalNodeCore for WithoutFunctionalDependencies {
 
     fn supports_limit_pushdown(&self) -> bool {
         true
-    }
-}
-
-/// DataFusion's planner, which plans the input of the node.
-#[derive(Debug)]
-struct Planner;
-
-#[async_trait]
-impl QueryPlanner for Planner {
-    async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(LeaveOut)]);
-        planner.create_physical_plan(plan, session).await
     }
 }
 

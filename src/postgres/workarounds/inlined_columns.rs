@@ -24,12 +24,15 @@ use datafusion::physical_plan::projection::ProjectionExec;
 use super::guarded::{Guarded, Rule};
 use crate::rules::Rules;
 
-/// Most nodes, besides literals and columns, of a condition that has columns more often than
+/// Most nodes, besides short literals and columns, of a condition that has columns more often than
 /// before. Views over views are far from it; to plan so many takes some tens of milliseconds.
 const NODES_MAX: usize = 1_000;
 /// Most nodes of a condition that has columns as often as before, but longer expressions of them: a
 /// long list of keys over a cast of a key is to find its entities.
 const LONG_NODES_MAX: usize = 10_000;
+
+/// Long literals count as a node for each so many bytes.
+const LITERAL_BYTES_OF_NODE: usize = 1 << 10;
 
 /// Most CASE, one within the other, of a condition whose columns are computed: whether one is NULL
 /// DataFusion finds out by asking that of each within it twice.
@@ -106,7 +109,11 @@ impl<'a> Inlined<'a> {
                     let count = self.columns.entry(column).or_default();
                     *count = count.saturating_add(times);
                 }
-                Expr::Literal(..) | Expr::Alias(_) => {}
+                Expr::Literal(value, _) => {
+                    let bytes = value.size() / LITERAL_BYTES_OF_NODE;
+                    self.nodes = self.nodes.saturating_add(bytes.saturating_mul(times));
+                }
+                Expr::Alias(_) => {}
                 expr => {
                     added.cases += usize::from(matches!(expr, Expr::Case(_)));
                     self.nodes = self.nodes.saturating_add(times);

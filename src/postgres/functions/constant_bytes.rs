@@ -1,0 +1,104 @@
+//! How large the values of constant expressions are, before they are computed. Plans hold what the
+//! optimizer computes of constants, and are copied about: large ones are computed while rows are.
+
+use datafusion::common::tree_node::TreeNode;
+use datafusion::common::{Result, ScalarValue};
+use datafusion::logical_expr::Expr;
+
+use super::cast::PostgresCast;
+use super::scalar::Scalar;
+
+/// Calls that hold whole expressions, and what such an expression has of constant texts at most.
+pub(super) const FUSED: &str = "fused";
+pub(super) const FUSED_CONSTANT_BYTES_MAX: usize = 1 << 10;
+
+/// Of what is not known to be small.
+const UNKNOWN_BYTES: usize = usize::MAX;
+
+/// Whether an expression calls a function that is not computed before there are rows.
+///
+/// # Errors
+/// None: nothing is asked that may fail.
+pub(crate) fn is_deferred(expr: &Expr) -> Result<bool> {
+    expr.exists(|expr| Ok(matches!(expr, Expr::ScalarFunction(call) if Scalar::is_deferred(&call.func))))
+}
+
+/// The bytes that a constant text or array takes at most, as far as its length can be told; 0 for
+/// what is no constant.
+pub(super) fn constant_bytes(expr: &Expr) -> usize {
+    match expr {
+        Expr::Literal(value, _) => bytes_of(value),
+        Expr::Cast(cast) => constant_bytes(&cast.expr),
+        Expr::ScalarFunction(call) if Scalar::is_deferred(&call.func) => UNKNOWN_BYTES,
+        Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
+            ("repeat", [text, count, ..]) => constant_bytes(text).saturating_mul(constant_number(count)),
+            ("lpad" | "rpad", [_, count, ..]) => constant_number(count),
+            ("array_fill", args) => {
+                if args.iter().all(is_constant) {
+                    UNKNOWN_BYTES
+                } else {
+                    0
+                }
+            }
+            ("replace", [text, _, replacement]) | ("regexp_replace", [text, _, replacement, ..]) => {
+                constant_bytes(text).saturating_mul(constant_bytes(replacement).max(1))
+            }
+            ("array_to_string", [items, separator, ..]) => {
+                constant_bytes(items).saturating_mul(constant_bytes(separator).max(1))
+            }
+            ("format", [format, arguments @ ..]) => constant_bytes(format).saturating_mul(sum_of(arguments).max(1)),
+            (FUSED, _) => FUSED_CONSTANT_BYTES_MAX,
+            _ => sum_of(&call.args),
+        },
+        Expr::BinaryExpr(binary) => constant_bytes(&binary.left).saturating_add(constant_bytes(&binary.right)),
+        _ => 0,
+    }
+}
+
+fn sum_of(exprs: &[Expr]) -> usize {
+    exprs.iter().map(constant_bytes).fold(0, usize::saturating_add)
+}
+
+fn bytes_of(value: &ScalarValue) -> usize {
+    match value {
+        ScalarValue::List(_) => value.size(),
+        value => value.try_as_str().flatten().map_or(0, str::len),
+    }
+}
+
+/// A constant number, the largest if it is still to be computed; 0 for what is no constant.
+fn constant_number(expr: &Expr) -> usize {
+    match expr {
+        Expr::Literal(ScalarValue::Int64(Some(number)), _) => usize::try_from(*number).unwrap_or(0),
+        Expr::Literal(ScalarValue::Int32(Some(number)), _) => usize::try_from(*number).unwrap_or(0),
+        Expr::Literal(ScalarValue::Int16(Some(number)), _) => usize::try_from(*number).unwrap_or(0),
+        Expr::Literal(value, _) if value.is_null() => 0,
+        Expr::Cast(cast) => constant_number(&cast.expr),
+        Expr::ScalarFunction(call) if PostgresCast::target_of(call).is_some() => {
+            call.args.first().map_or(0, constant_number)
+        }
+        expr => {
+            if is_constant(expr) {
+                UNKNOWN_BYTES
+            } else {
+                0
+            }
+        }
+    }
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    let varies = |expr: &Expr| {
+        matches!(
+            expr,
+            Expr::Column(_)
+                | Expr::OuterReferenceColumn(..)
+                | Expr::Placeholder(_)
+                | Expr::ScalarSubquery(_)
+                | Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::SetComparison(_)
+        )
+    };
+    expr.exists(|expr| Ok(varies(expr))).is_ok_and(|varies| !varies)
+}
