@@ -2,14 +2,16 @@
 //!
 //! A text becomes statements in [`syntax`]; [`names`] says which relation, column and alias each
 //! identifier means; [`desugar`] turns what DataFusion does not take into what it does; [`ctes`]
-//! computes WITH queries once; the [`types`] and [`functions`] are PostgreSQL's; [`parameters`]
-//! have their types inferred; workarounds keep DataFusion's faults away from plans. [`install()`]
-//! puts all of it into a session. [`cancellation`] is how a statement that computes is stopped, and
-//! what goes wrong comes out through [`error`].
+//! computes WITH queries once, and `deferred_values` long VALUES while they are read; the [`types`]
+//! and [`functions`] are PostgreSQL's; [`parameters`] have their types inferred; workarounds keep
+//! DataFusion's faults away from plans. [`install()`] puts all of it into a session.
+//! [`cancellation`] is how a statement that computes is stopped, and what goes wrong comes out
+//! through [`error`].
 
 pub mod cancellation;
 mod carried;
 pub mod ctes;
+mod deferred_values;
 pub mod deparse;
 pub mod desugar;
 pub mod error;

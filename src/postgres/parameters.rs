@@ -285,7 +285,8 @@ struct Bound<'a> {
     values: &'a [ScalarValue],
     /// What the copies of each take so far.
     bytes: Vec<usize>,
-    /// Whether the columns of a node so far may be others, as to NULL: those above are made of them.
+    /// Whether the columns of a node so far may be others, as to NULL: those above are made of
+    /// them.
     changes_columns: bool,
 }
 

@@ -1,5 +1,6 @@
 //! DataFusion's ordered lists of rules, changed by the names of rules.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -125,20 +126,20 @@ impl Rules {
             analyzer: Ordered(state.analyzer().rules.clone()),
             optimizer: Ordered(state.optimizers().to_vec()),
             physical: Ordered(state.physical_optimizers().to_vec()),
-            extension_planners: Vec::new(),
+            extension_planners: (state.query_planner().as_ref() as &dyn Any)
+                .downcast_ref::<WithExtensions>()
+                .map_or_else(Vec::new, |planner| planner.0.clone()),
         }
     }
 
-    /// The state with these in place of its own; without planners of nodes it keeps those it has.
+    /// The state with these in place of its own.
     pub fn put_into(self, state: SessionState) -> SessionState {
-        let builder = SessionStateBuilder::new_from_existing(state)
+        SessionStateBuilder::new_from_existing(state)
             .with_analyzer_rules(self.analyzer.0)
             .with_optimizer_rules(self.optimizer.0)
-            .with_physical_optimizer_rules(self.physical.0);
-        match self.extension_planners.is_empty() {
-            true => builder.build(),
-            false => builder.with_query_planner(Arc::new(WithExtensions(self.extension_planners))).build(),
-        }
+            .with_physical_optimizer_rules(self.physical.0)
+            .with_query_planner(Arc::new(WithExtensions(self.extension_planners)))
+            .build()
     }
 }
 

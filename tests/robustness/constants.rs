@@ -26,6 +26,42 @@ fn a_constant_in_every_row_takes_no_more_than_a_few_rows() {
     assert!(server.peak_mibibytes() < 700, "{} MiB", server.peak_mibibytes());
 }
 
+/// A plan would hold all of them at once.
+#[test]
+fn many_long_constants_are_computed_while_there_are_rows() {
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    let mut client = server.connect();
+    assert_eq!(client.ask("set statement_timeout = '100s'").errors, []);
+    let list = |item: &str, separator: &str| {
+        let items: Vec<_> = (0..100).map(|number| item.replace('#', &number.to_string())).collect();
+        items.join(separator)
+    };
+    for item in ["repeat('x', 7000000 + #)", "lpad('x', 7000000)", "repeat('xy', 3500000)"] {
+        let values = list(&format!("({item})"), ", ");
+        assert_eq!(client.value(&format!("select count(a) from (values {values}) v(a)")), "100");
+        for text in [
+            format!("select length(a) from unnest(array[{}]) a", list(item, ", ")),
+            format!("select length(greatest({}))", list(item, ", ")),
+            format!("select {}", list(item, ", ")),
+        ] {
+            assert_eq!(client.ask(&text).code(), "54000", "{text:.200}");
+        }
+        assert!(server.peak_mibibytes() < 500, "{item}: {} MiB", server.peak_mibibytes());
+    }
+    // A long literal that is used in many places.
+    let literal = format!("'{}'", "x".repeat(1_000_000));
+    let used = format!(
+        "select count(*) from (select {literal} || '' r, n from generate_series(1, 2) n) t where {}",
+        list("r || n = '#'", " or ")
+    );
+    assert_eq!(client.value(&used), "0");
+    let used = format!("select {}", list("length($1 || '#')", " + "));
+    assert_eq!(client.ask_extended(&used, &[&literal]).code(), "54001");
+    assert_eq!(client.ask_extended(&used, &["abc"]).rows, [[Some("490".to_owned())]]);
+    server.assert_well_within(700);
+    assert!(server.peak_mibibytes() < 700, "{} MiB", server.peak_mibibytes());
+}
+
 /// As many rows at a time as memory allows, wherever large values are made.
 #[test]
 fn large_values_of_each_row_are_made_wherever_they_stand() {

@@ -127,7 +127,7 @@ impl Statement {
     }
 
     fn text(&mut self) -> String {
-        match self.0.below(26) {
+        match self.0.below(27) {
             0 => format!("select {}", self.value(3)),
             1 => format!("select generate_series(1, {})", self.size(12)),
             2 => format!("select count(*) from (select generate_series(1, {})) s", self.size(12)),
@@ -191,6 +191,7 @@ impl Statement {
             }
             23 => format!("select {} from {}", mixed(&mut self.0, "n", 30), self.rows()),
             24 => format!("select count(*) from {} where {} = 1", self.rows(), mixed(&mut self.0, "n", 30)),
+            25 => self.constants(),
             _ => {
                 let (aggregate, condition) = (self.aggregate(), self.condition());
                 let (outer, inner) = (self.rows(), self.series());
@@ -253,6 +254,27 @@ impl Statement {
             "repeat(#, n % 3)",
         ]);
         call.replace('#', &text)
+    }
+
+    /// Many long constants in one statement.
+    fn constants(&mut self) -> String {
+        let (most, length) = (self.size(3) as usize, self.size(7));
+        let unit = self.one_of(&["repeat('x', #)", "repeat('x', # + 1)", "rpad('x', #)", "repeat('x' || #, 100)"]);
+        let constants = 1 + self.0.below(most);
+        let texts: Vec<_> =
+            (0..constants).map(|number| unit.replace('#', &(length + number as u64).to_string())).collect();
+        let list = texts.join(", ");
+        match self.0.below(9) {
+            0 => format!("values ({})", texts.join("), (")),
+            1 => format!("select count(*), max(length(t)) from (values ({})) v(t)", texts.join("), (")),
+            2 => format!("select {list}"),
+            3 => format!("select length({})", texts.join(") + length(")),
+            4 => format!("select length(t) from unnest(array[{list}]) t"),
+            5 => format!("select length(greatest({list}))"),
+            6 => format!("select count(*) from {} where n::text in ({list})", self.rows()),
+            7 => format!("select {}", texts.join(" union all select ")),
+            _ => format!("select coalesce(nullif({}, ''))", texts.join(", ''), nullif(")),
+        }
     }
 
     /// Many terms in one, of the column `n`.

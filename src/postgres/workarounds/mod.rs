@@ -2,7 +2,6 @@
 
 mod computed_keys;
 mod deep_statistics;
-mod deferred_values;
 mod filter_pushdown;
 mod forgotten_properties;
 mod functional_dependencies;
@@ -44,7 +43,7 @@ struct Workaround {
 
 /// In the order in which they are installed: of two that wrap one rule, the outer comes later.
 /// `canaries` has for each the smallest statement that shows the fault.
-const WORKAROUNDS: [Workaround; 17] = [
+const WORKAROUNDS: [Workaround; 16] = [
     Workaround {
         name: "filters over columns of one name",
         upstream: Some("https://github.com/apache/datafusion/issues/25296"),
@@ -84,7 +83,6 @@ const WORKAROUNDS: [Workaround; 17] = [
     },
     Workaround { name: "properties below operators", upstream: None, install: forgotten_properties::install },
     Workaround { name: "subqueries among VALUES", upstream: None, install: values_of_subqueries::install },
-    Workaround { name: "VALUES that a plan would hold", upstream: None, install: deferred_values::install },
     Workaround { name: "keys of aggregates below projections", upstream: None, install: unprojected_keys::install },
 ];
 

@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchemaRef, Result, Statistics, internal_err, plan_err};
+use datafusion::execution::context::SessionState;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{
@@ -40,10 +41,11 @@ use crate::rules::Rules;
 const ROWS_MAX: usize = 8192;
 
 /// Adds the rule behind all others, which have simplified the items, and the planner of its node.
-pub(super) fn install(rules: &mut Rules) -> Result<()> {
+pub(crate) fn install(state: SessionState) -> SessionState {
+    let mut rules = Rules::of(&state);
     rules.optimizer.last(Arc::new(DeferValues));
     rules.extension_planners.push(Arc::new(PlanDeferredValues));
-    Ok(())
+    rules.put_into(state)
 }
 
 #[derive(Debug)]
