@@ -10,6 +10,7 @@ use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of};
 use super::resolution::Resolver;
+use super::scalar::{type_of, undefined};
 
 /// Digits behind the point of averages.
 const AVERAGE_SCALE: i8 = 16;
@@ -46,7 +47,14 @@ const OF_ITEMS: [&str; 3] = ["array_agg", "mode", "percentile_disc"];
 const OF_A_VALUE_AND_OFFSETS: [&str; 3] = ["lag", "lead", "nth_value"];
 
 /// Arguments as DataFusion's aggregate `name` has to get them.
+///
+/// # Errors
+/// `UNDEFINED_FUNCTION`: PostgreSQL has no such aggregate of these types.
 pub(super) fn arguments(name: &str, args: Vec<Expr>, resolver: &Resolver) -> Result<Vec<Expr>> {
+    if name == "count" && args.len() > 1 {
+        let types = args.iter().map(|arg| type_of(arg, resolver.schema)).collect::<Result<Vec<_>>>()?;
+        return undefined(name, types.iter());
+    }
     if !OF_VALUES.contains(&name) {
         let values = usize::from(OF_A_VALUE_AND_OFFSETS.contains(&name));
         let args = args.into_iter().enumerate();

@@ -280,6 +280,10 @@ fn kind_of_first(args: &[Expr], resolver: &Resolver) -> Kind {
     args.first().and_then(|arg| resolver.kind(arg)).unwrap_or(Kind::Null)
 }
 
+fn filter(condition: Option<Box<Expr>>, resolver: &Resolver) -> Result<Option<Box<Expr>>> {
+    condition.map(|condition| resolver.truth_value(*condition, "FILTER").map(Box::new)).transpose()
+}
+
 fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Result<Expr> {
     match expr {
         Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
@@ -292,6 +296,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
                 }
             }
             keys::sort_once(&mut params.order_by);
+            params.filter = filter(params.filter, resolver)?;
             aggregates::evaluate_where_filtered(&mut params, resolver);
             Ok(Expr::AggregateFunction(AggregateFunction { func, params }))
         }
@@ -307,6 +312,10 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
                 let message = "could not determine polymorphic type because input has type unknown";
                 return fail(SqlState::DATATYPE_MISMATCH, message);
             }
+            if params.distinct && !matches!(fun, WindowFunctionDefinition::AggregateUDF(_)) {
+                return fail(SqlState::FEATURE_NOT_SUPPORTED, "DISTINCT is not implemented for window functions");
+            }
+            params.filter = filter(params.filter, resolver)?;
             aggregates::check_offset(name, &params.args)?;
             params.args = aggregates::arguments(name, params.args, resolver)?;
             let fun = match fun {

@@ -24,9 +24,9 @@ pub(super) static FUNCTIONS: [Function; 14] = [
     immutable("mod", 2..=2, |arguments| operator(arguments, "%"), |call| run_operator(call, "%")),
     immutable("div", 2..=2, returns_div, run_div),
     immutable("sqrt", 1..=1, returns_float, run_sqrt),
-    immutable("cbrt", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(value.cbrt()))),
-    immutable("asin", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
-    immutable("acos", 1..=1, |_| Ok(DataType::Float64), |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
+    immutable("cbrt", 1..=1, returns_double, |call| doubles(call, |value| Ok(value.cbrt()))),
+    immutable("asin", 1..=1, returns_double, |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
+    immutable("acos", 1..=1, returns_double, |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
     immutable("width_bucket", 2..=4, returns_bucket, run_width_bucket),
 ];
 
@@ -46,6 +46,9 @@ pub(super) fn is_exact(kind: Kind) -> bool {
 /// functions.
 fn returns_rounded(arguments: &Arguments) -> Result<DataType> {
     let kind = arguments.kind(0);
+    if !are_numbers(arguments) {
+        return arguments.undefined();
+    }
     if arguments.types.len() == 2 {
         // PostgreSQL has none for doubles. Averages are still doubles while a statement is planned.
         if kind.is_float() {
@@ -68,28 +71,29 @@ fn returns_rounded(arguments: &Arguments) -> Result<DataType> {
             let precision = (i16::from(precision) - i16::from(scale) + 1).clamp(1, i16::from(NUMERIC_DIGITS_MAX));
             Ok(DataType::Decimal128(precision as u8, 0))
         }
-        Kind::Null | Kind::Text => Ok(DataType::Float64),
-        kind if kind.is_number() => Ok(DataType::Float64),
-        _ => arguments.undefined(),
+        _ => Ok(DataType::Float64),
     }
+}
+
+fn are_numbers(arguments: &Arguments) -> bool {
+    (0..arguments.types.len()).all(|place| arguments.may_be(place, Kind::is_number))
+}
+
+fn returns_double(arguments: &Arguments) -> Result<DataType> {
+    if are_numbers(arguments) { Ok(DataType::Float64) } else { arguments.undefined() }
 }
 
 fn returns_same(arguments: &Arguments) -> Result<DataType> {
     match arguments.kind(0) {
-        Kind::Null | Kind::Text => Ok(DataType::Float64),
         kind if kind.is_number() => {
             Ok(arguments.types.first().map_or(DataType::Null, |data_type| (*data_type).clone()))
         }
-        _ => arguments.undefined(),
+        _ => returns_double(arguments),
     }
 }
 
 pub(super) fn returns_float(arguments: &Arguments) -> Result<DataType> {
-    let numbers = (0..arguments.types.len()).all(|place| {
-        let kind = arguments.kind(place);
-        kind.is_number() || matches!(kind, Kind::Null | Kind::Text)
-    });
-    if !numbers {
+    if !are_numbers(arguments) {
         return arguments.undefined();
     }
     // A numeric among them makes the result one.

@@ -14,17 +14,10 @@ use super::text::characters;
 pub(super) static FUNCTIONS: [Function; 1] = [immutable("overlay", 3..=4, returns, run)];
 
 fn returns(arguments: &Arguments) -> Result<DataType> {
-    let is_integer = |place: usize| {
-        let kind = arguments.kind(place);
-        kind.is_integer() || kind == Kind::Null || arguments.is_unknown(place)
-    };
-    if !(2..arguments.types.len()).all(is_integer) {
+    if !(2..arguments.types.len()).all(|place| arguments.may_be(place, Kind::is_integer)) {
         return arguments.undefined();
     }
-    let is = |place: usize, wanted: Kind| {
-        let kind = arguments.kind(place);
-        kind == wanted || kind == Kind::Null || arguments.is_unknown(place)
-    };
+    let is = |place: usize, wanted: Kind| arguments.may_be(place, |kind| kind == wanted);
     if is(0, Kind::Text) && is(1, Kind::Text) {
         return Ok(DataType::Utf8View);
     }

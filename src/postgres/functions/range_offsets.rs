@@ -9,6 +9,7 @@ use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::{Kind, interval};
 use super::resolution::Resolver;
+use super::scalar::type_of;
 
 /// Stands before the text of an offset that was a literal in quotes.
 pub(crate) const QUOTED: char = '\'';
@@ -29,6 +30,9 @@ pub(super) fn settled(mut frame: WindowFrame, order_by: &[SortExpr], resolver: &
             && let ScalarValue::Utf8(Some(text)) = value
             && let Some(kind) = resolver.kind(&by.expr)
         {
+            if let Ok(DataType::Struct(_)) = type_of(&by.expr, resolver.schema) {
+                return refuse("column type record");
+            }
             *value = offset(text, kind, resolver)?;
         }
     }
@@ -44,7 +48,7 @@ fn offset(text: &str, kind: Kind, resolver: &Resolver) -> Result<ScalarValue> {
     };
     match (kind, of_type) {
         (Kind::Null | Kind::Other, _) => Ok(ScalarValue::Utf8(Some(rest.to_owned()))),
-        (kind, Kind::Numeric) if kind.is_integer() => refuse(kind, of_type),
+        (kind, Kind::Numeric) if kind.is_integer() => refuse_offset(kind, of_type),
         (Kind::Numeric, _) if rest.contains(['e', 'E']) => {
             let message =
                 format!("an offset of a frame is not supported in the notation of \"{rest}\": write its digits");
@@ -54,7 +58,7 @@ fn offset(text: &str, kind: Kind, resolver: &Resolver) -> Result<ScalarValue> {
             Ok(ScalarValue::Utf8(Some(rest.to_owned())))
         }
         (kind, Kind::Null | Kind::Interval) if kind.is_day() => span(rest, kind, resolver),
-        _ => refuse(kind, of_type),
+        _ => refuse_offset(kind, of_type),
     }
 }
 
@@ -80,12 +84,15 @@ fn span(text: &str, kind: Kind, resolver: &Resolver) -> Result<ScalarValue> {
     Ok(value)
 }
 
-fn refuse<T>(kind: Kind, of_type: Kind) -> Result<T> {
+fn refuse_offset<T>(kind: Kind, of_type: Kind) -> Result<T> {
     let column = kind.name();
-    let message = match kind.is_number() || kind.is_day() {
-        true => format!("column type {column} and offset type {}", of_type.name()),
-        false => format!("column type {column}"),
-    };
-    let message = format!("RANGE with offset PRECEDING/FOLLOWING is not supported for {message}");
+    match kind.is_number() || kind.is_day() {
+        true => refuse(&format!("column type {column} and offset type {}", of_type.name())),
+        false => refuse(&format!("column type {column}")),
+    }
+}
+
+fn refuse<T>(types: &str) -> Result<T> {
+    let message = format!("RANGE with offset PRECEDING/FOLLOWING is not supported for {types}");
     fail(SqlState::FEATURE_NOT_SUPPORTED, message)
 }

@@ -6,7 +6,14 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::balanced::{joined, nested};
 use super::copies::Copies;
-use crate::syntax::call_named as call;
+use super::optimization_barrier::OPTIMIZATION_BARRIER;
+use crate::syntax::{call_named as call, plain_case};
+
+/// Most pairs of columns and given values that are compared by AND and OR, in which bounds of keys
+/// are found: to plan these takes as long as they are many, squared.
+const JOINED_PAIRS_MAX: usize = 8;
+/// Of a row with more, or with values that are computed, those that may be keys.
+const JOINED_KEYS: usize = 2;
 
 /// Rows are compared by their first values that differ; a NULL before those makes it unknown. The
 /// query engine takes rows for structs, in which a NULL is a value.
@@ -35,25 +42,39 @@ pub(super) fn row_comparison(left: Expr, op: BinaryOperator, right: Expr, copies
                 Lt | LtEq => Lt,
                 _ => Gt,
             };
-            let mut compared: Option<Expr> = None;
-            let mut may_fail = false;
-            for (left, right) in pairs.rev() {
-                let is_plain = is_stored_or_given(&left) && is_stored_or_given(&right);
-                compared = Some(match compared {
-                    None => nested(left, op.clone(), right),
-                    Some(rest) => {
-                        let equal = nested(copies.written(&left), Eq, copies.written(&right));
-                        // Behind a NULL nothing is computed.
-                        let equal = if may_fail { Expr::IsTrue(Box::new(equal)) } else { equal };
-                        nested(nested(left, strict.clone(), right), Or, nested(equal, And, rest))
-                    }
-                });
-                may_fail |= !is_plain;
-            }
-            compared.unwrap_or(Expr::value(Value::Null))
+            let mut joined: Vec<_> = pairs.collect();
+            let plain = joined.iter().take_while(|(left, right)| is_stored_or_given(left) && is_stored_or_given(right));
+            let plain = plain.count();
+            let all_are_plain = plain == joined.len() && plain <= JOINED_PAIRS_MAX;
+            let rest = joined.split_off(if all_are_plain { plain - 1 } else { plain.min(JOINED_KEYS) });
+            joined.into_iter().rev().fold(compared_in_turn(rest, op, &strict, copies), |rest, (left, right)| {
+                let equal = nested(copies.written(&left), Eq, copies.written(&right));
+                // Behind a NULL nothing is computed.
+                let equal = if all_are_plain { equal } else { Expr::IsTrue(Box::new(equal)) };
+                nested(nested(left, strict.clone(), right), Or, nested(equal, And, rest))
+            })
         }
         (left, op, right) => Expr::BinaryOp { left: Box::new(left), op, right: Box::new(right) },
     }
+}
+
+/// The first pair that is not equal decides, or the last one; those behind it are not computed.
+fn compared_in_turn(
+    mut pairs: Vec<(Expr, Expr)>,
+    op: BinaryOperator,
+    strict: &BinaryOperator,
+    copies: &Copies,
+) -> Expr {
+    let Some((left, right)) = pairs.pop() else { return Expr::value(Value::Null) };
+    let last = nested(left, op, right);
+    if pairs.is_empty() {
+        return last;
+    }
+    let branches = pairs.into_iter().map(|(left, right)| {
+        let equal = nested(copies.written(&left), BinaryOperator::Eq, copies.written(&right));
+        (Expr::IsNotTrue(Box::new(equal)), nested(left, strict.clone(), right))
+    });
+    Expr::Nested(Box::new(beside_truth(plain_case(branches, Some(last)))))
 }
 
 /// Whether a value is that of a column, a literal or a parameter.
@@ -123,6 +144,18 @@ pub(super) fn of_each(row: Expr, test: fn(Box<Expr>) -> Expr) -> Expr {
             all.unwrap_or(Expr::value(Value::Null))
         }
         row => test(Box::new(row)),
+    }
+}
+
+/// A CASE of conditions with a truth as its operand: of one without, DataFusion makes AND and OR,
+/// and finds out from its conditions whether it may be NULL.
+pub(super) fn beside_truth(case: Expr) -> Expr {
+    match case {
+        Expr::Case { case_token, end_token, operand: None, conditions, else_result } => {
+            let truth = call(OPTIMIZATION_BARRIER, vec![Expr::value(Value::Boolean(true))]);
+            Expr::Case { case_token, end_token, operand: Some(Box::new(truth)), conditions, else_result }
+        }
+        other => other,
     }
 }
 

@@ -106,6 +106,12 @@ impl Arguments<'_> {
             && self.constants.get(place).is_none_or(|constant| constant.is_some())
     }
 
+    /// Whether an argument is of such a type, or may become one: a NULL, or a literal in quotes.
+    pub(super) fn may_be(&self, place: usize, is_wanted: impl Fn(Kind) -> bool) -> bool {
+        let kind = self.kind(place);
+        is_wanted(kind) || kind == Kind::Null || self.is_unknown(place)
+    }
+
     /// There is no function of this name for these types.
     pub(super) fn undefined<T>(&self) -> Result<T> {
         let narrow = |(data_type, constant): (&&'_ DataType, &Option<&ScalarValue>)| match constant {

@@ -103,12 +103,18 @@ fn common_types(operation: &str, inputs: &[&LogicalPlan]) -> Result<Vec<Option<D
         let unknown = type_literals(&literals, &mut types);
         match common_type(&types, &unknown) {
             Ok(None) if types != given => Ok(types.first().cloned()),
-            Ok(None) if are_untyped(&types, &unknown) => Ok(Some(DataType::Utf8View)),
+            Ok(None) if are_untyped(&types, &unknown) || are_texts_of_two_forms(&types) => Ok(Some(DataType::Utf8View)),
             Ok(wanted) => Ok(wanted),
             Err((left, right)) => unmatched(operation, left, right),
         }
     };
     (0..width).map(common).collect()
+}
+
+/// Whether texts that have been literals in quotes stand beside others. The engine would bring them
+/// to one form when the types of a recursive query are settled.
+fn are_texts_of_two_forms(types: &[DataType]) -> bool {
+    types.windows(2).any(|pair| pair[0] != pair[1]) && types.iter().all(|one| Kind::of(one) == Kind::Text)
 }
 
 /// A text literal in the select list.

@@ -19,14 +19,14 @@ use super::scalar::{Arguments, CONCATENATED, Call, Function, immutable};
 const BASE64_LINE: usize = 76;
 
 pub(super) static FUNCTIONS: [Function; 16] = [
-    immutable("repeat", 2..=2, returns_text, run_repeat),
-    immutable("replace", 3..=3, returns_text, run_replace),
-    immutable("translate", 3..=3, returns_text, run_translate),
+    immutable("repeat", 2..=2, returns_text_and_number, run_repeat),
+    immutable("replace", 3..=3, returns_text_of_texts, run_replace),
+    immutable("translate", 3..=3, returns_text_of_texts, run_translate),
     immutable(CONCATENATED, 2..=2, returns_text, run_concatenated),
-    immutable("lpad", 2..=3, returns_text, |call| padded(call, true)),
-    immutable("rpad", 2..=3, returns_text, |call| padded(call, false)),
-    immutable("chr", 1..=1, |_| Ok(DataType::Utf8View), run_chr),
-    immutable("split_part", 3..=3, returns_text, run_split_part),
+    immutable("lpad", 2..=3, returns_text_and_number, |call| padded(call, true)),
+    immutable("rpad", 2..=3, returns_text_and_number, |call| padded(call, false)),
+    immutable("chr", 1..=1, returns_character, run_chr),
+    immutable("split_part", 3..=3, returns_part, run_split_part),
     immutable("to_hex", 1..=1, returns_hex, run_to_hex),
     immutable("encode", 2..=2, |_| Ok(DataType::Utf8View), run_encode),
     immutable(
@@ -55,6 +55,30 @@ pub(super) fn returns_text(arguments: &Arguments) -> Result<DataType> {
         Kind::Text | Kind::Null => Ok(DataType::Utf8View),
         _ => arguments.undefined(),
     }
+}
+
+fn is_text(kind: Kind) -> bool {
+    kind == Kind::Text
+}
+
+fn returns_text_of_texts(arguments: &Arguments) -> Result<DataType> {
+    let texts = (0..arguments.types.len()).all(|place| arguments.may_be(place, is_text));
+    if texts { Ok(DataType::Utf8View) } else { arguments.undefined() }
+}
+
+/// The second argument is the number.
+fn returns_text_and_number(arguments: &Arguments) -> Result<DataType> {
+    let fits = arguments.may_be(1, Kind::is_integer) && arguments.may_be(2, is_text);
+    if fits { returns_text(arguments) } else { arguments.undefined() }
+}
+
+fn returns_part(arguments: &Arguments) -> Result<DataType> {
+    let fits = arguments.may_be(1, is_text) && arguments.may_be(2, Kind::is_integer);
+    if fits { returns_text(arguments) } else { arguments.undefined() }
+}
+
+fn returns_character(arguments: &Arguments) -> Result<DataType> {
+    if arguments.may_be(0, Kind::is_integer) { Ok(DataType::Utf8View) } else { arguments.undefined() }
 }
 
 fn returns_length(arguments: &Arguments) -> Result<DataType> {

@@ -16,8 +16,9 @@ use super::decimal::Decimal;
 use super::item_comparison_names::{self, EQUALS_ANY};
 use super::json::{JSON_GET, JSON_GET_PATH, JSON_GET_PATH_TEXT, JSON_GET_TEXT};
 use super::like_items;
-use super::optimization_barrier::OPTIMIZATION_BARRIER;
-use super::row_syntax::{is_called, of_each, row_between, row_comparison, row_distinction, row_in_list, tuple};
+use super::row_syntax::{
+    beside_truth, is_called, of_each, row_between, row_comparison, row_distinction, row_in_list, tuple,
+};
 use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND};
 use super::system::read_array_text;
 use super::type_names::type_called;
@@ -50,6 +51,12 @@ pub fn rewrite_syntax(statement: &mut Statement) -> rowkey_base::Result<()> {
             && (names_any(elem) || !are_of_one_kind(elem))
         {
             *expr = call(MAKE_ARRAY, std::mem::take(elem));
+        }
+        // A row that is a value.
+        if let Expr::Tuple(values) = expr
+            && values.len() > 1
+        {
+            *expr = call("struct", std::mem::take(values));
         }
         // What is called by another name has that as an alias inside the expression, below which
         // the planner goes twice.
@@ -332,14 +339,11 @@ fn of_literal_items(left: Expr, op: BinaryOperator, right: &Expr, joins: BinaryO
 /// their operators anew: of one in a condition of a condition of a condition it would ask some
 /// thousand times.
 fn compared_with_truth(case: Expr) -> Expr {
-    match case {
-        Expr::Case { case_token, end_token, operand: None, conditions, else_result }
-            if conditions.iter().any(|branch| has_case(&branch.condition)) =>
-        {
-            let truth = call(OPTIMIZATION_BARRIER, vec![Expr::value(Value::Boolean(true))]);
-            Expr::Case { case_token, end_token, operand: Some(Box::new(truth)), conditions, else_result }
+    match &case {
+        Expr::Case { conditions, .. } if conditions.iter().any(|branch| has_case(&branch.condition)) => {
+            beside_truth(case)
         }
-        other => other,
+        _ => case,
     }
 }
 

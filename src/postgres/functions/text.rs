@@ -25,16 +25,25 @@ pub(super) static FUNCTIONS: [Function; 7] = [
     immutable("levenshtein", 2..=2, returns_number_of_texts, run_levenshtein),
     immutable("substring", 2..=3, returns_substring, run_substring),
     immutable("substr", 2..=3, returns_substring, run_substring),
-    stable("to_char", 2..=2, |_| Ok(DataType::Utf8View), super::to_char::run),
+    stable("to_char", 2..=2, returns_formatted, super::to_char::run),
     stable("to_number", 2..=2, super::number_pattern::returns_number, super::number_pattern::run_number),
 ];
 
+/// From and for so many characters, or what a pattern matches.
 fn returns_substring(arguments: &Arguments) -> Result<DataType> {
+    let is_place = |kind: Kind| kind.is_integer() || kind == Kind::Text && arguments.function == "substring";
+    if !(1..arguments.types.len()).all(|place| arguments.may_be(place, is_place)) {
+        return arguments.undefined();
+    }
     match arguments.kind(0) {
         Kind::Bytea => Ok(DataType::BinaryView),
         Kind::Text | Kind::Null => Ok(DataType::Utf8View),
         _ => arguments.undefined(),
     }
+}
+
+fn returns_formatted(arguments: &Arguments) -> Result<DataType> {
+    if arguments.may_be(1, |kind| kind == Kind::Text) { Ok(DataType::Utf8View) } else { arguments.undefined() }
 }
 
 fn returns_number_of_texts(arguments: &Arguments) -> Result<DataType> {

@@ -18,9 +18,7 @@ pub(super) static FUNCTIONS: [Function; 3] = [
 ];
 
 fn returns_end(arguments: &Arguments) -> Result<DataType> {
-    let count = arguments.kind(1);
-    let is_count = count.is_integer() || count == Kind::Null || arguments.is_unknown(1);
-    if is_count { returns_text(arguments) } else { arguments.undefined() }
+    if arguments.may_be(1, Kind::is_integer) { returns_text(arguments) } else { arguments.undefined() }
 }
 
 fn end(call: &Call, of: fn(&str, i64) -> &str) -> Result<ArrayRef> {

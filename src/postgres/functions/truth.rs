@@ -28,7 +28,11 @@ impl Resolver<'_> {
         })
     }
 
-    fn truth_value(&self, tested: Expr, test: &str) -> Result<Expr> {
+    /// What has to be a truth value.
+    ///
+    /// # Errors
+    /// `DATATYPE_MISMATCH` if it is of another type.
+    pub(super) fn truth_value(&self, tested: Expr, test: &str) -> Result<Expr> {
         if unknown_text(&tested).is_some() {
             return self.to(tested, &DataType::Utf8, &DataType::Boolean);
         }

@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, DescribeAlias, Expr, Statement, UnaryOperator};
 use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
@@ -276,6 +276,14 @@ fn is_keyword(parser: &Parser, place: usize, keyword: Keyword) -> bool {
     matches!(&parser.peek_nth_token_ref(place).token, Token::Word(word) if word.keyword == keyword)
 }
 
+fn explains_parentheses(parser: &Parser) -> bool {
+    let is_open = |place| parser.peek_nth_token_ref(place).token == Token::LParen;
+    let begins_query = || [Keyword::SELECT, Keyword::VALUES, Keyword::WITH, Keyword::TABLE].into_iter();
+    is_keyword(parser, 0, Keyword::EXPLAIN)
+        && is_open(1)
+        && (is_open(2) || begins_query().any(|keyword| is_keyword(parser, 2, keyword)))
+}
+
 /// Methods that answer as the parser's dialect does.
 macro_rules! as_the_parser_has_it {
     ($($method:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
@@ -306,6 +314,24 @@ impl Dialect for PostgresDialect {
             let query = parser.parse_query()?;
             parser.expect_token(&Token::RParen)?;
             Ok(Expr::Subquery(query))
+        })
+    }
+
+    /// EXPLAIN of a query in parentheses, which the parser would take for options.
+    fn parse_statement(&self, parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
+        explains_parentheses(parser).then(|| {
+            parser.advance_token();
+            let statement = Box::new(parser.parse_statement()?);
+            Ok(Statement::Explain {
+                describe_alias: DescribeAlias::Explain,
+                analyze: false,
+                verbose: false,
+                query_plan: false,
+                estimate: false,
+                statement,
+                format: None,
+                options: None,
+            })
         })
     }
 
