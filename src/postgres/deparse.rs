@@ -317,7 +317,15 @@ impl Deparser<'_> {
         self.push(name);
     }
 
+    /// Of a text that is too long alone, the beginning: what a column is computed from may be, and
+    /// where each of many nested queries uses a column of the next one twice, it would double at
+    /// each.
     fn push(&mut self, text: &str) {
-        self.out.push_str(text);
+        if text.len() <= TEXT_MAX {
+            self.out.push_str(text);
+            return;
+        }
+        self.out.push_str(&text[..text.floor_char_boundary(TEXT_MAX)]);
+        self.out.push_str("...");
     }
 }

@@ -121,16 +121,23 @@ fn encode(encoders: &[ColumnEncoder<'_>], from: usize, to: usize, buffer: &mut B
     let mut row = from;
     while row < to && buffer.len() < CHUNK_BYTES {
         let start = buffer.len();
-        buffer.put_u8(b'D');
-        buffer.put_i32(0);
-        buffer.put_i16(columns);
-        for encoder in encoders {
-            encoder.encode(row, buffer)?;
-        }
-        let length = i32::try_from(buffer.len() - start - 1)
-            .map_err(|_| Error::new(SqlState::OUT_OF_MEMORY, "a row is larger than the protocol allows"))?;
-        buffer[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+        // What a client gets of a row that cannot be shown is the error alone.
+        encode_row(encoders, columns, row, buffer).inspect_err(|_| buffer.truncate(start))?;
         row += 1;
     }
     Ok(row)
+}
+
+fn encode_row(encoders: &[ColumnEncoder<'_>], columns: i16, row: usize, buffer: &mut BytesMut) -> Result<()> {
+    let start = buffer.len();
+    buffer.put_u8(b'D');
+    buffer.put_i32(0);
+    buffer.put_i16(columns);
+    for encoder in encoders {
+        encoder.encode(row, buffer)?;
+    }
+    let length = i32::try_from(buffer.len() - start - 1)
+        .map_err(|_| Error::new(SqlState::OUT_OF_MEMORY, "a row is larger than the protocol allows"))?;
+    buffer[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+    Ok(())
 }

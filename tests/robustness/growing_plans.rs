@@ -148,6 +148,28 @@ fn a_row_far_behind_needs_little_memory() {
     server.assert_well_within(MIBIBYTES_MAX);
 }
 
+/// What a column is computed from is shown by EXPLAIN, and quotes of records are quoted again.
+#[test]
+fn texts_that_double_at_each_level_are_bounded() {
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    let mut client = server.connect();
+    let distinct = |rows: String, _| format!("(select distinct on (a) a, b from {rows} q order by a, b)");
+    let nested = (0..40).fold("(select 1 a, 2 b)".to_owned(), distinct);
+    for explain in ["explain", "explain verbose", "explain (format json)"] {
+        assert_eq!(client.ask(&format!("{explain} select * from {nested} q")).errors, []);
+    }
+    let literals = vec!["length(r)"; 1000].join(", ");
+    let literals = format!("explain verbose select {literals} from (select '{}' r) q", "x".repeat(1_000_000));
+    assert_eq!(client.ask(&literals).errors, []);
+    let record = (0..30).fold("row(1, 1)".to_owned(), |record, _| format!("row({record}, 1)"));
+    for record in [record.clone(), format!("array[{record}]")] {
+        let answer = client.ask(&format!("select {record}"));
+        assert_eq!((answer.code(), answer.kinds.contains('D')), ("54000", false), "{}", answer.text());
+    }
+    server.assert_well_within(700);
+    assert!(server.peak_mibibytes() < 700, "{} MiB", server.peak_mibibytes());
+}
+
 /// Which operators of all statements have how much is not for clients.
 #[test]
 fn errors_of_memory_name_no_consumers() {

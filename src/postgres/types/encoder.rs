@@ -27,6 +27,9 @@ mod lists;
 #[cfg(test)]
 mod tests;
 
+/// Most bytes of the text of a record or array that is within another record or array.
+const PART_BYTES_MAX: usize = 32 << 20;
+
 /// Which of the two forms of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -233,6 +236,18 @@ impl<'a> ColumnEncoder<'a> {
         })
     }
 
+    /// Quotes double at each level of records and arrays in one another.
+    pub(super) fn refuse_long_part(&self, bytes: usize) -> Result<(), Error> {
+        if bytes <= PART_BYTES_MAX || !matches!(self.values, Values::Record(_) | Values::List { .. }) {
+            return Ok(());
+        }
+        let message = format!(
+            "a value of type {} within another has a text of {bytes} bytes, the most are {PART_BYTES_MAX}",
+            self.ty.sql_name
+        );
+        Err(Error::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message))
+    }
+
     /// Blanks behind a value of `char(n)` that begins at `start`.
     fn pad(&self, start: usize, out: &mut BytesMut) {
         if let Some(characters) = self.characters {
@@ -287,6 +302,7 @@ impl<'a> ColumnEncoder<'a> {
                     if !member.is_null(row) {
                         let start = out.len();
                         member.write_text(row, out)?;
+                        member.refuse_long_part(out.len() - start)?;
                         text::quote_member(start, out);
                     }
                 }

@@ -66,6 +66,7 @@ impl<'a> ColumnEncoder<'a> {
             } else {
                 let start = out.len();
                 items.write_text(at, out)?;
+                items.refuse_long_part(out.len() - start)?;
                 text::quote_element(start, items.ty.delimiter, out);
             }
         }
