@@ -212,10 +212,9 @@ fn rewritten(expr: Expr, copies: &Copies) -> Expr {
         // It takes numbers only, `substring` a pattern.
         // There is none of one argument.
         Expr::Substring { expr, substring_from: None, substring_for: None, .. } => call("substring", vec![*expr]),
-        Expr::Substring { expr, substring_from, substring_for, special, shorthand: true } => {
-            let number = |expr: Option<Box<Expr>>| expr.map(|expr| Box::new(integer_of_text(*expr)));
-            let (substring_from, substring_for) = (number(substring_from), number(substring_for));
-            Expr::Substring { expr, substring_from, substring_for, special, shorthand: true }
+        Expr::Substring { expr, substring_from, substring_for, shorthand: true, .. } => {
+            let numbers = substring_from.into_iter().chain(substring_for).map(|number| integer_of_text(*number));
+            call("substr", std::iter::once(*expr).chain(numbers).collect())
         }
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => nested(
             *expr,
