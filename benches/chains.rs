@@ -22,7 +22,7 @@ const LONG: Duration = Duration::from_secs(1);
 
 type Text = fn(usize) -> String;
 
-const STATEMENTS: [(&str, Text); 24] = [
+const STATEMENTS: [(&str, Text); 25] = [
     ("n + n + ...", |members| format!("select {} as x from chains", vec!["n"; members].join(" + "))),
     ("n - 1 - 2 ...", |members| format!("select n - {} as x from chains", numbers(members, " - "))),
     ("n * n * ...", |members| format!("select {} as x from chains", vec!["n"; members].join(" * "))),
@@ -59,6 +59,10 @@ const STATEMENTS: [(&str, Text); 24] = [
     ("IN list of keys", |members| {
         let keys = each(members, ", ", |at| format!("'{at}'"));
         format!("select * from chains where partitionkey = 'p' and rowkey in ({keys})")
+    }),
+    ("row < row", |members| {
+        let row = each(members, ", ", |at| format!("n + {at}"));
+        format!("select row({row}) < row({row}) as x from chains")
     }),
     ("joins", joins),
     ("CTEs", ctes),

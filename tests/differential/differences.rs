@@ -108,7 +108,6 @@ pub(crate) const QUESTIONS: &[(&str, &str)] = &[
     ("SELECT * FROM items a JOIN parts b USING (nope)", "other words or another place"),
     ("SELECT * FROM items a JOIN parts b", "other words or another place"),
     ("SELECT * FROM (SELECT 1)", "answered, where PostgreSQL refuses"),
-    ("SELECT count(DISTINCT small, big) FROM items", "another SQLSTATE"),
     (r#"SELECT right('ABC', small) AS e FROM items ORDER BY "PartitionKey", "RowKey""#, "other rows"),
     ("SELECT raw AS g, count(*), sum(small), min(num), max(num) FROM items GROUP BY 1", "other rows"),
     (r#"SELECT right(txt, small) AS e FROM parts ORDER BY "PartitionKey", "RowKey""#, "other rows"),

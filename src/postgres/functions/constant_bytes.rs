@@ -3,7 +3,7 @@
 
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
 use super::cast::PostgresCast;
 use super::scalar::Scalar;
@@ -33,13 +33,7 @@ pub(super) fn constant_bytes(expr: &Expr) -> usize {
         Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
             ("repeat", [text, count, ..]) => constant_bytes(text).saturating_mul(constant_number(count)),
             ("lpad" | "rpad", [_, count, ..]) => constant_number(count),
-            ("array_fill", args) => {
-                if args.iter().all(is_constant) {
-                    UNKNOWN_BYTES
-                } else {
-                    0
-                }
-            }
+            ("array_fill", args) if args.iter().all(is_constant) => UNKNOWN_BYTES,
             ("replace", [text, _, replacement]) | ("regexp_replace", [text, _, replacement, ..]) => {
                 constant_bytes(text).saturating_mul(constant_bytes(replacement).max(1))
             }
@@ -66,24 +60,49 @@ fn bytes_of(value: &ScalarValue) -> usize {
     }
 }
 
-/// A constant number, the largest if it is still to be computed; 0 for what is no constant.
+/// A constant number, the largest if it is not known yet; 0 for what is no constant.
 fn constant_number(expr: &Expr) -> usize {
+    match constant_integer(expr) {
+        Some(number) => usize::try_from(number.max(0)).unwrap_or(UNKNOWN_BYTES),
+        None if is_constant(expr) && !is_null(expr) => UNKNOWN_BYTES,
+        None => 0,
+    }
+}
+
+fn is_null(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(value, _) if value.is_null())
+}
+
+/// What an expression of integer literals, and of lengths of literals, comes to: keys are padded so.
+fn constant_integer(expr: &Expr) -> Option<i128> {
+    let both = |left: &Expr, right: &Expr| Some((constant_integer(left)?, constant_integer(right)?));
     match expr {
-        Expr::Literal(ScalarValue::Int64(Some(number)), _) => usize::try_from(*number).unwrap_or(0),
-        Expr::Literal(ScalarValue::Int32(Some(number)), _) => usize::try_from(*number).unwrap_or(0),
-        Expr::Literal(ScalarValue::Int16(Some(number)), _) => usize::try_from(*number).unwrap_or(0),
-        Expr::Literal(value, _) if value.is_null() => 0,
-        Expr::Cast(cast) => constant_number(&cast.expr),
-        Expr::ScalarFunction(call) if PostgresCast::target_of(call).is_some() => {
-            call.args.first().map_or(0, constant_number)
+        Expr::Literal(ScalarValue::Int64(number), _) => number.map(i128::from),
+        Expr::Literal(ScalarValue::Int32(number), _) => number.map(i128::from),
+        Expr::Literal(ScalarValue::Int16(number), _) => number.map(i128::from),
+        Expr::Cast(cast) => constant_integer(&cast.expr),
+        Expr::Negative(inner) => constant_integer(inner)?.checked_neg(),
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Plus, right }) => {
+            both(left, right).and_then(|(left, right)| left.checked_add(right))
         }
-        expr => {
-            if is_constant(expr) {
-                UNKNOWN_BYTES
-            } else {
-                0
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) => {
+            both(left, right).and_then(|(left, right)| left.checked_sub(right))
+        }
+        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Multiply, right }) => {
+            both(left, right).and_then(|(left, right)| left.checked_mul(right))
+        }
+        Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
+            (_, [inner]) if PostgresCast::target_of(call).is_some() => constant_integer(inner),
+            ("negative", [inner]) => constant_integer(inner)?.checked_neg(),
+            ("+", [left, right]) => both(left, right).and_then(|(left, right)| left.checked_add(right)),
+            ("-", [left, right]) => both(left, right).and_then(|(left, right)| left.checked_sub(right)),
+            ("*", [left, right]) => both(left, right).and_then(|(left, right)| left.checked_mul(right)),
+            ("length" | "char_length" | "character_length", [Expr::Literal(text, _)]) => {
+                text.try_as_str().flatten().map(|text| text.chars().count() as i128)
             }
-        }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -101,4 +120,28 @@ fn is_constant(expr: &Expr) -> bool {
         )
     };
     expr.exists(|expr| Ok(varies(expr))).is_ok_and(|varies| !varies)
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::logical_expr::{col, lit};
+
+    use super::*;
+
+    #[test]
+    fn numbers_of_constants_are_known_or_large() {
+        for (expr, number) in [
+            (lit(3), 3),
+            (lit(2_i64) + lit(3_i16), 5),
+            (lit(2) - lit(3), 0),
+            (lit(4) * -lit(-3), 12),
+            (lit(i64::MAX) * lit(i64::MAX), UNKNOWN_BYTES),
+            (lit(ScalarValue::Int32(None)), 0),
+            (lit(7) / lit(2), UNKNOWN_BYTES),
+            (col("n"), 0),
+            (col("n") + lit(2), 0),
+        ] {
+            assert_eq!(constant_number(&expr), number, "{expr}");
+        }
+    }
 }
