@@ -73,7 +73,8 @@ fn is_null(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(value, _) if value.is_null())
 }
 
-/// What an expression of integer literals, and of lengths of literals, comes to: keys are padded so.
+/// What an expression of integer literals, and of lengths of literals, comes to: keys are padded by
+/// those.
 fn constant_integer(expr: &Expr) -> Option<i128> {
     let both = |left: &Expr, right: &Expr| Some((constant_integer(left)?, constant_integer(right)?));
     match expr {
