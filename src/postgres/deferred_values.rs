@@ -13,6 +13,7 @@ use arrow::compute::concat;
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::Session;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{DFSchemaRef, Result, Statistics, internal_err, plan_err};
 use datafusion::execution::context::SessionState;
@@ -21,7 +22,7 @@ use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext
 use datafusion::logical_expr::{
     Expr, Extension, LogicalPlan, UserDefinedLogicalNode, UserDefinedLogicalNodeCore, Values,
 };
-use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::statistics::StatisticsArgs;
@@ -56,14 +57,18 @@ impl OptimizerRule for DeferValues {
         "defer_values"
     }
 
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
     fn rewrite(&self, plan: LogicalPlan, _config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        plan.transform_up_with_subqueries(|plan| match plan {
+        match plan {
             LogicalPlan::Values(values) if has_deferred(&values)? => {
                 let node = Arc::new(DeferredValues { values });
                 Ok(Transformed::yes(LogicalPlan::Extension(Extension { node })))
             }
             plan => Ok(Transformed::no(plan)),
-        })
+        }
     }
 }
 
@@ -76,7 +81,7 @@ fn has_deferred(values: &Values) -> Result<bool> {
     Ok(false)
 }
 
-/// VALUES, by another name than that of the node which is computed.
+/// VALUES that DataFusion's physical planner leaves to the one of this node.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct DeferredValues {
     values: Values,
@@ -221,8 +226,8 @@ impl ExecutionPlan for DeferredValuesExec {
     }
 
     fn statistics_from_inputs(&self, _: &[Arc<Statistics>], _: &StatisticsArgs) -> Result<Arc<Statistics>> {
-        let rows = datafusion::common::stats::Precision::Exact(self.rows.len());
-        Ok(Arc::new(Statistics { num_rows: rows, ..Statistics::new_unknown(&self.schema) }))
+        let num_rows = Precision::Exact(self.rows.len());
+        Ok(Arc::new(Statistics { num_rows, ..Statistics::new_unknown(&self.schema) }))
     }
 }
 

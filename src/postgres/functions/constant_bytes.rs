@@ -3,7 +3,7 @@
 
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Result, ScalarValue};
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr};
 
 use super::cast::PostgresCast;
 use super::scalar::Scalar;
@@ -76,35 +76,35 @@ fn is_null(expr: &Expr) -> bool {
 /// What an expression of integer literals, and of lengths of literals, comes to: keys are padded by
 /// those.
 fn constant_integer(expr: &Expr) -> Option<i128> {
-    let both = |left: &Expr, right: &Expr| Some((constant_integer(left)?, constant_integer(right)?));
     match expr {
         Expr::Literal(ScalarValue::Int64(number), _) => number.map(i128::from),
         Expr::Literal(ScalarValue::Int32(number), _) => number.map(i128::from),
         Expr::Literal(ScalarValue::Int16(number), _) => number.map(i128::from),
         Expr::Cast(cast) => constant_integer(&cast.expr),
         Expr::Negative(inner) => constant_integer(inner)?.checked_neg(),
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Plus, right }) => {
-            both(left, right).and_then(|(left, right)| left.checked_add(right))
-        }
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) => {
-            both(left, right).and_then(|(left, right)| left.checked_sub(right))
-        }
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::Multiply, right }) => {
-            both(left, right).and_then(|(left, right)| left.checked_mul(right))
-        }
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => computed(left, &op.to_string(), right),
         Expr::ScalarFunction(call) => match (call.func.name(), call.args.as_slice()) {
             (_, [inner]) if PostgresCast::target_of(call).is_some() => constant_integer(inner),
             ("negative", [inner]) => constant_integer(inner)?.checked_neg(),
-            ("+", [left, right]) => both(left, right).and_then(|(left, right)| left.checked_add(right)),
-            ("-", [left, right]) => both(left, right).and_then(|(left, right)| left.checked_sub(right)),
-            ("*", [left, right]) => both(left, right).and_then(|(left, right)| left.checked_mul(right)),
             ("length" | "char_length" | "character_length", [Expr::Literal(text, _)]) => {
                 text.try_as_str().flatten().map(|text| text.chars().count() as i128)
             }
+            (op, [left, right]) => computed(left, op, right),
             _ => None,
         },
         _ => None,
     }
+}
+
+/// The same of two operands and an operator, as which a function is called that takes its place.
+fn computed(left: &Expr, op: &str, right: &Expr) -> Option<i128> {
+    let apply = match op {
+        "+" => i128::checked_add,
+        "-" => i128::checked_sub,
+        "*" => i128::checked_mul,
+        _ => return None,
+    };
+    apply(constant_integer(left)?, constant_integer(right)?)
 }
 
 fn is_constant(expr: &Expr) -> bool {

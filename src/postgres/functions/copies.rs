@@ -64,8 +64,7 @@ impl Copies {
     /// Whether the plan may hold one more constant of so many bytes, which is counted.
     pub(super) fn holds(&self, bytes: usize) -> bool {
         let left = self.constants_bytes_left.get().checked_sub(bytes);
-        self.constants_bytes_left.set(left.unwrap_or(self.constants_bytes_left.get()));
-        left.is_some()
+        left.inspect(|left| self.constants_bytes_left.set(*left)).is_some()
     }
 
     /// # Errors

@@ -23,7 +23,7 @@ pub(super) static FUNCTIONS: [Function; 2] =
     [stable("overlaps", 4..=4, returns, run), immutable("arrayoverlap", 2..=2, returns_of_arrays, run_of_arrays)];
 
 fn returns_of_arrays(arguments: &Arguments) -> Result<DataType> {
-    let fits = |place: usize| matches!(arguments.kind(place), Kind::Array | Kind::Null) || arguments.is_unknown(place);
+    let fits = |place: usize| arguments.may_be(place, |kind| kind == Kind::Array);
     if fits(0) && fits(1) { Ok(DataType::Boolean) } else { arguments.undefined() }
 }
 
@@ -63,9 +63,8 @@ fn run_of_arrays(call: &Call) -> Result<ArrayRef> {
 
 fn returns(arguments: &Arguments) -> Result<DataType> {
     let fits = |place: usize| {
-        let kind = arguments.kind(place);
-        let ends = place % 2 == 1 && kind == Kind::Interval;
-        kind.is_day() || ends || kind == Kind::Null || arguments.is_unknown(place)
+        let is_end = place % 2 == 1;
+        arguments.may_be(place, |kind| kind.is_day() || is_end && kind == Kind::Interval)
     };
     if (0..4).all(fits) { Ok(DataType::Boolean) } else { arguments.undefined() }
 }

@@ -54,8 +54,7 @@ fn returns_number_of_texts(arguments: &Arguments) -> Result<DataType> {
 }
 
 fn returns_position(arguments: &Arguments) -> Result<DataType> {
-    let is_bytes =
-        |place: usize| matches!(arguments.kind(place), Kind::Bytea | Kind::Null) || arguments.is_unknown(place);
+    let is_bytes = |place: usize| arguments.may_be(place, |kind| kind == Kind::Bytea);
     if [0, 1].iter().any(|place| arguments.kind(*place) == Kind::Bytea) && is_bytes(0) && is_bytes(1) {
         return Ok(DataType::Int32);
     }

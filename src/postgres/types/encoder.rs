@@ -237,7 +237,7 @@ impl<'a> ColumnEncoder<'a> {
     }
 
     /// Quotes double at each level of records and arrays in one another.
-    pub(super) fn refuse_long_part(&self, bytes: usize) -> Result<(), Error> {
+    fn refuse_long_part(&self, bytes: usize) -> Result<(), Error> {
         if bytes <= PART_BYTES_MAX || !matches!(self.values, Values::Record(_) | Values::List { .. }) {
             return Ok(());
         }

@@ -82,8 +82,7 @@ fn list_of(item: DataType) -> DataType {
 
 /// Whether an argument is, or may become, of a type.
 fn fits(arguments: &Arguments, place: usize, kind: Kind) -> bool {
-    let given = arguments.kind(place);
-    given == kind || given == Kind::Null || arguments.is_unknown(place)
+    arguments.may_be(place, |given| given == kind)
 }
 
 fn is_text(arguments: &Arguments, place: usize) -> bool {
