@@ -21,6 +21,7 @@ mod shifts;
 mod subquery_order;
 mod syntax;
 mod ties;
+mod truth_literals;
 mod types;
 mod window_keys;
 mod windows;

@@ -6,10 +6,28 @@ use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgEx
 use super::ast::last_word;
 use crate::syntax::plain_case;
 
+/// An offset in quotes is an integer. What is none is refused as it is.
+pub(super) fn number_offset(function: &mut Function) {
+    if !is_shift(function) {
+        return;
+    }
+    let FunctionArguments::List(list) = &mut function.args else { return };
+    if let [_, FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(offset))), ..] = list.args.as_mut_slice()
+        && let Value::SingleQuotedString(digits) = &offset.value
+        && let Ok(rows) = digits.trim().parse::<i32>()
+    {
+        offset.value = Value::Number(rows.to_string(), false);
+    }
+}
+
+fn is_shift(function: &Function) -> bool {
+    function.over.is_some() && ["lag", "lead"].contains(&last_word(&function.name).as_str())
+}
+
 /// `lag(x, n, d) OVER w` as `CASE WHEN lag(true, n) OVER w THEN lag(x, n) OVER w ELSE d END`, which
 /// has one branch more where `n` may be NULL; None for another call.
 pub(super) fn with_default(function: &Function) -> Option<Expr> {
-    if function.over.is_none() || !["lag", "lead"].contains(&last_word(&function.name).as_str()) {
+    if !is_shift(function) {
         return None;
     }
     let FunctionArguments::List(list) = &function.args else { return None };

@@ -16,8 +16,9 @@ use super::cast_arguments::make_names_unique;
 use super::group_casts;
 use super::row_membership;
 use super::set_returning::{relation_of_function, rows_of, series_to_from};
-use super::shifts::with_default;
+use super::shifts::{number_offset, with_default};
 use super::ties::with_ties;
+use super::truth_literals;
 use super::windows::Windows;
 use crate::functions::{
     IS_DISTINCT_FROM, IS_NOT_DISTINCT_FROM, JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS,
@@ -168,6 +169,9 @@ impl VisitorMut for Rewriter {
                     (SetOperator::Intersect, SetQuantifier::All) => {
                         return self.refuse("INTERSECT ALL is not supported".to_owned());
                     }
+                    (SetOperator::Except | SetOperator::Intersect, _) if is_without_columns(left) => {
+                        return self.refuse(format!("{op} of queries without columns is not supported"));
+                    }
                     _ => operations.extend([left.as_ref(), right.as_ref()]),
                 }
             }
@@ -205,6 +209,7 @@ impl VisitorMut for Rewriter {
         if let Err(unsupported) = row_membership::in_conditions(select) {
             return self.refuse(unsupported);
         }
+        truth_literals::in_conditions(select);
         series_to_from(select);
         let entered = self.windows.enter(select);
         self.refuse_if(entered)
@@ -245,6 +250,9 @@ impl VisitorMut for Rewriter {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Self::Break> {
         match expr {
+            Expr::BinaryOp { op: BinaryOperator::And | BinaryOperator::Or, .. } | Expr::UnaryOp { .. } => {
+                truth_literals::in_operands(expr);
+            }
             Expr::BinaryOp { left, op, .. } => {
                 if let BinaryOperator::PGCustomBinaryOperator(words) = op
                     && let Some(plain) = plain_operator(words)
@@ -354,6 +362,7 @@ fn rewrite_function(mut function: Function, place: &mut Expr) {
         *place = call(collected, vec![Expr::Function(function)]);
         return;
     }
+    number_offset(&mut function);
     *place = match with_default(&function) {
         Some(case) => case,
         None => rows_of(function),

@@ -135,6 +135,9 @@ static WORDINGS: LazyLock<Vec<Wording>> = LazyLock::new(|| {
         wording(r"Can't cast value \S+ to type (\S+)", |found| {
             Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, format!("{} out of range", type_name(&found[1])))
         }),
+        wording(r"Unsupported SQL type (.+)$", |found| {
+            Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("type \"{}\" is not supported", &found[1]))
+        }),
         wording(r"Expected an integer value", |_| {
             Error::new(SqlState::DATATYPE_MISMATCH, "an offset of rows must be an integer")
         }),
@@ -343,11 +346,16 @@ mod tests {
                 SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
                 "bigint out of range",
             ),
+            (
+                "This feature is not implemented: Unsupported SQL type box",
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "type \"box\" is not supported",
+            ),
         ] {
             assert_eq!(said(message), of(kind, reworded), "{message}");
         }
         assert_eq!(said("something else"), None);
-        assert_eq!(WORDINGS.len(), 37, "a pattern does not compile");
+        assert_eq!(WORDINGS.len(), 38, "a pattern does not compile");
     }
 
     #[test]

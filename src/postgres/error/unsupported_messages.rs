@@ -30,6 +30,11 @@ const WORDINGS: &[(&str, SqlState, &str)] = &[
         SqlState::UNDEFINED_FUNCTION,
         "operator does not exist for a value and an array of a subquery: = ANY (ARRAY(...)) takes its items",
     ),
+    (
+        "exceeds the maximum supported precision",
+        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+        "numeric value beyond 38 digits: out of range",
+    ),
     ("Unsupported LIMIT expression", SqlState::FEATURE_NOT_SUPPORTED, "a LIMIT that is no constant is not supported"),
     (
         "Unsupported OFFSET expression",

@@ -128,6 +128,10 @@ impl PostgresTypes {
             LogicalPlan::Values(values) => self::values(values, &resolver),
             LogicalPlan::Join(join) => self::join(join, zone)?.recompute_schema(),
             LogicalPlan::RecursiveQuery(query) => recursive(query, zone),
+            // DataFusion makes a column of each field.
+            LogicalPlan::Unnest(unnest) if !unnest.struct_type_columns.is_empty() => {
+                fail(SqlState::UNDEFINED_FUNCTION, "function unnest(record) does not exist")
+            }
             plan if has_fields_of_input(&plan) => Ok(plan),
             plan => with_postgres_outputs(plan.recompute_schema()?, &schema, zone),
         }?;
@@ -358,12 +362,24 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             // A constant whose cast waited for the session's zone.
             Some(target) => resolver.recast(function, target),
             None => {
-                let call = Expr::ScalarFunction(equals_any(function, resolver));
+                let call = Expr::ScalarFunction(equals_any(of_typed_column(function, resolver), resolver));
                 counted(resolver.resolve(call)?, resolver)
             }
         },
         expr => resolver.resolve(expr),
     }
+}
+
+/// `pg_typeof` of a column is known, also where it is a literal that has no type by itself.
+fn of_typed_column(mut function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
+    if function.func.name() == "pg_typeof"
+        && let [column @ Expr::Column(_)] = function.args.as_mut_slice()
+        && let Ok(DataType::Utf8 | DataType::Null) = type_of(column, resolver.schema)
+    {
+        let literal = std::mem::replace(column, Expr::Literal(ScalarValue::Null, None));
+        *column = Expr::Cast(Cast::new(Box::new(literal), DataType::Utf8View));
+    }
+    function
 }
 
 /// `x = ANY (array)`: by DataFusion's function where the array is constant and short and x is not,

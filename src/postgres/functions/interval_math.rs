@@ -42,7 +42,9 @@ pub(super) fn add_type(left: Kind, right: Kind) -> Option<DataType> {
 pub(super) fn subtract_type(left: Kind, right: Kind) -> Option<DataType> {
     match (left, right) {
         (Kind::Date, other) if other.is_integer() => Some(DataType::Date32),
-        (Kind::Date, Kind::Date | Kind::Text) | (Kind::Text, Kind::Date) => Some(DataType::Int32),
+        (Kind::Date, Kind::Date | Kind::Text | Kind::Null) | (Kind::Text | Kind::Null, Kind::Date) => {
+            Some(DataType::Int32)
+        }
         (left, right) if left.is_day() && right.is_day() => Some(interval()),
         (left, Kind::Text | Kind::Null) if left.is_day() => Some(interval()),
         (Kind::Text | Kind::Null, right) if right.is_day() => Some(interval()),

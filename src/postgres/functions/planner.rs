@@ -15,6 +15,7 @@ use super::resolution::{Resolver, call, is_comparison};
 use super::scalar::{Function, type_of};
 use super::system::is_vector;
 use super::{array_items, datetime_fields, overlaid, text};
+use crate::types::unnamed_field;
 
 /// `IS DISTINCT FROM` where one side is a literal in quotes, as an operator.
 pub(crate) const IS_DISTINCT_FROM: &str = "IS DISTINCT FROM";
@@ -163,6 +164,7 @@ impl ExprPlanner for PostgresOperators {
             );
             return fail(SqlState::WRONG_OBJECT_TYPE, message);
         }
+        let access = with_field_of_row(access, schema);
         Ok(match (access, function) {
             (RawFieldAccessExpr { expr, field_access: GetFieldAccess::ListIndex { key } }, Some(function))
                 if is_array =>
@@ -207,6 +209,17 @@ impl ExprPlanner for PostgresOperators {
     fn plan_substring(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
         planned(text::FUNCTIONS.iter().find(|function| function.name == "substring"), args)
     }
+}
+
+/// The field of `ROW(...)` that PostgreSQL calls `f1` is DataFusion's `c0`.
+fn with_field_of_row(mut access: RawFieldAccessExpr, schema: &DFSchema) -> RawFieldAccessExpr {
+    if let GetFieldAccess::NamedStructField { name } = &mut access.field_access
+        && let Ok(DataType::Struct(fields)) = type_of(&access.expr, schema)
+        && let Some(known) = name.try_as_str().flatten().and_then(|name| unnamed_field(&fields, name))
+    {
+        *name = known.into();
+    }
+    access
 }
 
 fn planned(function: Option<&'static Function>, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {

@@ -504,6 +504,9 @@ impl Resolver<'_> {
             Expr::Literal(ScalarValue::Utf8(Some(_)), _) if other == Some(Kind::Bytea) => {
                 self.to(expr, &DataType::Utf8, &DataType::BinaryView)
             }
+            Expr::Literal(ScalarValue::Null, _) if other == Some(Kind::Bytea) => {
+                Ok(Expr::Literal(ScalarValue::BinaryView(None), None))
+            }
             _ => Ok(expr),
         };
         let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));

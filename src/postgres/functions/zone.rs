@@ -33,8 +33,8 @@ impl Zone {
     /// A zone named in a statement: by its name, an abbreviation, or an offset as POSIX has them,
     /// positive to the west.
     pub fn named(name: &str) -> Result<Self> {
-        if let Some(seconds) = types::offset_of_abbreviation(&name.to_ascii_lowercase()) {
-            return Ok(Self::fixed(seconds));
+        if let Some(zone) = types::zone_of_abbreviation(&name.to_ascii_lowercase()) {
+            return Ok(Self::from(if zone.constant_offset() == Some(0) { types::Zone::utc() } else { zone }));
         }
         // A bare number would be hours to the east as a setting; in an expression it is POSIX's, to
         // the west, and whole: what stands behind a point is not read.
@@ -61,9 +61,21 @@ impl Zone {
             let message = format!("invalid input syntax for type numeric time zone: \"{name}\"");
             return fail(SqlState::INVALID_PARAMETER_VALUE, message);
         }
-        match (name.starts_with(['+', '-']), offset_east(name)) {
-            (true, Some(seconds)) => Ok(Self::fixed(seconds)),
-            _ => Self::named(name),
+        let is_number = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
+        let Some(rest) = name.strip_prefix(['+', '-']).filter(|rest| is_number(rest)) else {
+            return Self::named(name);
+        };
+        // `+0530` is `+05:30`.
+        let offset = match rest.len() {
+            3.. if !rest.contains(':') => {
+                let (hours, minutes) = rest.split_at(rest.len() - 2);
+                offset_east(&format!("{}{hours}:{minutes}", &name[..1]))
+            }
+            _ => offset_east(name),
+        };
+        match offset {
+            Some(seconds) => Ok(Self::fixed(seconds)),
+            None => fail(SqlState::INVALID_PARAMETER_VALUE, format!("numeric time zone \"{name}\" out of range")),
         }
     }
 

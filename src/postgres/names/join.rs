@@ -13,7 +13,7 @@ use super::column::{Column, Output, Pick, Place, fold, pick, quoted, unique};
 use super::error::{NameError, Result, SqlState};
 use super::order::Item;
 use super::placement::{Clause, is_coalesce};
-use super::scope::{Frame, Level, Resolver, Source, parts};
+use super::scope::{Cte, Frame, Level, Resolver, Source, parts};
 use super::select::written;
 use crate::syntax::{plain_call, plain_query, plain_select};
 
@@ -33,23 +33,36 @@ impl Resolver<'_> {
         before: &Frame,
         taken: &mut Vec<Rc<Source>>,
     ) -> Result<Frame> {
+        let before_left = self.recursive_references();
         let mut left = self.factor(&mut item.relation, before, taken)?;
         for join in &mut item.joins {
             let mut to_the_left = before.clone();
             to_the_left.append(left.clone());
+            let before_right = self.recursive_references();
             let right = self.factor(&mut join.relation, &to_the_left, taken)?;
+            let (left_lacks, right_lacks) = lacking_sides(&join.join_operator);
+            let left_recurs = before_left.len() < before_right.len();
+            let references = self.recursive_references();
+            let right_recurs = before_right.len() < references.len();
+            if (left_lacks && left_recurs || right_lacks && right_recurs)
+                && let Some(name) = references.last()
+            {
+                let message = format!("recursive reference to query \"{name}\" must not appear within an outer join");
+                return Err(NameError::new(SqlState::INVALID_RECURSION, message).at_node(&join.relation));
+            }
             left = self.join(&mut join.join_operator, left, right, before)?;
         }
         Ok(left)
     }
 
+    /// The queries that have been named in their own definitions.
+    fn recursive_references(&self) -> Vec<String> {
+        let recurs = |cte: &&Cte| cte.recursive.is_some() && cte.named;
+        self.ctes.iter().filter(recurs).map(|cte| cte.name.clone()).collect()
+    }
+
     fn join(&mut self, operator: &mut JoinOperator, mut left: Frame, right: Frame, before: &Frame) -> Result<Frame> {
-        let (left_lacks, right_lacks) = match operator {
-            JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => (false, true),
-            JoinOperator::Right(_) | JoinOperator::RightOuter(_) => (true, false),
-            JoinOperator::FullOuter(_) => (true, true),
-            _ => (false, false),
-        };
+        let (left_lacks, right_lacks) = lacking_sides(operator);
         let (kept, constraint) = match operator {
             JoinOperator::Join(constraint)
             | JoinOperator::Inner(constraint)
@@ -82,6 +95,16 @@ impl Resolver<'_> {
         let all = || Expr::Value(Value::Boolean(true).with_span(Span::empty()));
         *constraint = JoinConstraint::On(condition.unwrap_or_else(all));
         Ok(frame)
+    }
+}
+
+/// Whether a join may have no row of its left side, and of its right.
+fn lacking_sides(operator: &JoinOperator) -> (bool, bool) {
+    match operator {
+        JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => (false, true),
+        JoinOperator::Right(_) | JoinOperator::RightOuter(_) => (true, false),
+        JoinOperator::FullOuter(_) => (true, true),
+        _ => (false, false),
     }
 }
 

@@ -39,4 +39,6 @@ pub use statement::{
     Vacuum,
 };
 pub(crate) use visit::{visit, visit_mut};
-pub use visit::{visit_expressions, visit_expressions_mut, visit_relations_mut, visit_table_factors_mut};
+pub use visit::{
+    visit_expressions, visit_expressions_mut, visit_relations_mut, visit_selects_mut, visit_table_factors_mut,
+};

@@ -63,6 +63,26 @@ pub fn visit_table_factors_mut<E>(
     wrong.map_or(Ok(()), Err)
 }
 
+/// Calls `each` with every SELECT, the inner ones first, until one is wrong.
+pub fn visit_selects_mut<E>(
+    node: &mut impl VisitMut,
+    mut each: impl FnMut(&mut Select) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut wrong = None;
+    // Continuing is all that is left where nothing was wrong.
+    let _walked = visit_mut(
+        node,
+        &mut SelectsMut(&mut |select| match each(select) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                wrong = Some(error);
+                ControlFlow::Break(())
+            }
+        }),
+    );
+    wrong.map_or(Ok(()), Err)
+}
+
 fn kept<B>(flow: ControlFlow<B>, broken: &mut Option<B>) -> ControlFlow<()> {
     flow.map_break(|value| *broken = Some(value))
 }
@@ -95,6 +115,16 @@ impl VisitorMut for RelationsMut<'_> {
     fn post_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<()> {
         self.0(relation);
         ControlFlow::Continue(())
+    }
+}
+
+struct SelectsMut<'a>(&'a mut dyn FnMut(&mut Select) -> ControlFlow<()>);
+
+impl VisitorMut for SelectsMut<'_> {
+    type Break = ();
+
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        self.0(select)
     }
 }
 

@@ -7,6 +7,7 @@ use arrow::datatypes::{DataType, Field};
 use bytes::BytesMut;
 
 use super::json::write_quoted;
+use super::record::is_unnamed;
 use super::{ColumnEncoder, Error, Format, SqlState, TextStyle, type_of};
 
 type Result<T> = std::result::Result<T, Error>;
@@ -52,11 +53,10 @@ impl<'a> JsonWriter<'a> {
             }
             DataType::Struct(fields) => {
                 let rows = array.as_struct().clone();
-                let is_plain = fields.iter().enumerate().all(|(at, field)| *field.name() == format!("c{at}"));
+                let is_plain = is_unnamed(fields);
                 let members = fields.iter().zip(rows.columns()).enumerate().map(|(at, (field, column))| {
                     let mut name = String::new();
                     match is_plain {
-                        // DataFusion's names of the fields of ROW(...), and PostgreSQL's.
                         true => write_quoted(&format!("f{}", at + 1), &mut name),
                         false => write_quoted(field.name(), &mut name),
                     }

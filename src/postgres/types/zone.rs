@@ -1,7 +1,7 @@
 //! Time zones, as `SET TimeZone` names them.
 
 use chrono::{DateTime, Offset, TimeZone, Utc};
-use chrono_tz::{OffsetName, TZ_VARIANTS, Tz};
+use chrono_tz::{OffsetComponents, OffsetName, TZ_VARIANTS, Tz};
 
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, day_of, days_of_civil, is_leap, weekday};
 use super::{Error, SqlState};
@@ -18,8 +18,16 @@ pub struct Zone {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Rule {
-    Fixed { seconds_east: i32, abbreviation: String },
-    Named { tz: Tz, repeats: bool },
+    Fixed {
+        seconds_east: i32,
+        abbreviation: String,
+    },
+    Named {
+        tz: Tz,
+        repeats: bool,
+        /// Whether clocks are set forward in summer.
+        summer: bool,
+    },
 }
 
 /// Named zones are tabled up to the end of this year. What follows goes on by the rules of the last
@@ -90,7 +98,15 @@ impl Zone {
         let mut offsets = (0..12).map(|month| tabled_offset(tz, (january + 30 * month) * MICROS_PER_DAY).fix());
         let first = offsets.next();
         let repeats = offsets.any(|offset| Some(offset) != first);
-        Some(Self { name: tz.name().into(), rule: Rule::Named { tz, repeats } })
+        Some(Self { name: tz.name().into(), rule: Rule::Named { tz, repeats, summer: true } })
+    }
+
+    /// The zone with its clocks of winter all year.
+    pub(super) fn without_summer_time(mut self) -> Self {
+        if let Rule::Named { summer, .. } = &mut self.rule {
+            *summer = false;
+        }
+        self
     }
 
     /// `EST5`, `<+0330>-03:30`, `-05:30`. Ok(None): not of this form.
@@ -132,8 +148,12 @@ impl Zone {
     pub fn offset_at(&self, utc_micros: i64) -> i32 {
         match &self.rule {
             Rule::Fixed { seconds_east, .. } => *seconds_east,
-            Rule::Named { tz, repeats } => {
-                tabled_offset(*tz, tabled_instant(utc_micros, *repeats)).fix().local_minus_utc()
+            Rule::Named { tz, repeats, summer } => {
+                let offset = tabled_offset(*tz, tabled_instant(utc_micros, *repeats));
+                match summer {
+                    true => offset.fix().local_minus_utc(),
+                    false => i32::try_from(offset.base_utc_offset().num_seconds()).unwrap_or(0),
+                }
             }
         }
     }
@@ -142,7 +162,7 @@ impl Zone {
     pub fn abbreviation_at(&self, utc_micros: i64) -> String {
         match &self.rule {
             Rule::Fixed { abbreviation, .. } => abbreviation.clone(),
-            Rule::Named { tz, repeats } => {
+            Rule::Named { tz, repeats, .. } => {
                 let offset = tabled_offset(*tz, tabled_instant(utc_micros, *repeats));
                 offset.abbreviation().map_or_else(|| offset.to_string(), str::to_owned)
             }

@@ -1,19 +1,19 @@
 //! Functions in FROM that stand for a query: `rowkey.odata` and `rowkey.entities_from_json`.
 //!
-//! Each becomes a subquery before anything else looks at the statement. So it is planned, explained
-//! and kept in views like any other query.
+//! Each becomes a subquery, or a table and a condition, before anything else looks at the
+//! statement. So it is planned, explained and kept in views like any other query.
 //!
 //! `INSERT INTO t SELECT * FROM rowkey.entities_from_json(..)` gets a list of columns here: the
 //! function's columns are in the order of the text, which is seldom that of the table, and so go by
 //! their names. Where it gives rows to an INSERT in another way, that has to name its columns.
 
 use datafusion::sql::sqlparser::ast::{
-    self, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, SelectItem, SetExpr, Spanned, TableAlias,
-    TableFactor, Value, ValueWithSpan, WildcardAdditionalOptions,
+    self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, Ident, ObjectName, Query, Select, SelectItem, SetExpr,
+    Spanned, TableAlias, TableFactor, TableWithJoins, Value, ValueWithSpan, WildcardAdditionalOptions,
 };
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::plan_size::refuse_many_expressions;
-use rowkey_postgres::syntax::{Request, Source, parse, visit_table_factors_mut};
+use rowkey_postgres::syntax::{Request, Source, parse, visit_selects_mut, visit_table_factors_mut};
 
 use super::entities_relation::EntitiesRelation;
 use super::odata_relation;
@@ -33,6 +33,10 @@ pub(super) fn expand(statement: &mut ast::Statement, tables: &SnapshotCatalog, s
     let by_name = insert_of(statement).is_some_and(goes_by_name);
     // The place of a call whose columns are in the order of its text.
     let (mut expanded, mut entities_at) = (false, None);
+    visit_selects_mut(statement, |select| -> Result<()> {
+        expanded |= filter_alone(select, tables, source)?;
+        Ok(())
+    })?;
     visit_table_factors_mut(statement, |factor| -> Result<()> {
         let TableFactor::Table { name, alias, args: Some(arguments), with_ordinality, .. } = factor else {
             return Ok(());
@@ -52,8 +56,7 @@ pub(super) fn expand(statement: &mut ast::Statement, tables: &SnapshotCatalog, s
             _ => odata_relation::sql(texts.as_deref(), tables).and_then(|sql| query_of(&sql)),
         };
         let subquery = subquery.map_err(|error| error.at(at))?;
-        let default = || TableAlias { explicit: false, name: Ident::new(function), columns: Vec::new(), at: None };
-        let alias = Some(alias.take().unwrap_or_else(default));
+        let alias = Some(alias.take().unwrap_or_else(|| named(function)));
         *factor = TableFactor::Derived { lateral: false, subquery, alias, sample: None };
         expanded = true;
         Ok(())
@@ -70,6 +73,41 @@ pub(super) fn expand(statement: &mut ast::Statement, tables: &SnapshotCatalog, s
         insert.columns = columns_selected(insert);
     }
     if expanded { refuse_many_expressions(statement) } else { Ok(()) }
+}
+
+/// Where `rowkey.odata` is all of FROM, its table stands there and its filter in WHERE, so that the
+/// hidden column `etag` and `rowkey.entity_json` are at hand as of any table. Whether it was so.
+fn filter_alone(select: &mut Select, tables: &SnapshotCatalog, source: &Source) -> Result<bool> {
+    let [TableWithJoins { relation, joins }] = select.from.as_mut_slice() else { return Ok(false) };
+    let TableFactor::Table { name, alias, args: Some(arguments), with_ordinality: false, .. } = relation else {
+        return Ok(false);
+    };
+    let has_labels = alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
+    if function_named(name) != Some(ODATA) || has_labels || !joins.is_empty() {
+        return Ok(false);
+    }
+    let texts: Option<Vec<&str>> = arguments.args.iter().map(text).collect();
+    let query = odata_relation::sql(texts.as_deref(), tables).and_then(|sql| query_of(&sql));
+    let query = query.map_err(|error| error.at(source.position(name.span().start)))?;
+    let SetExpr::Select(filtered) = *query.body else { return Ok(false) };
+    let Select { from, selection: Some(filter), .. } = *filtered else { return Ok(false) };
+    let alias = alias.take().unwrap_or_else(|| named(ODATA));
+    let Some(mut table) = from.into_iter().next().map(|from| from.relation) else { return Ok(false) };
+    if let TableFactor::Table { alias: of_table, .. } = &mut table {
+        *of_table = Some(alias);
+    }
+    *relation = table;
+    let nested = |expr| Box::new(Expr::Nested(Box::new(expr)));
+    select.selection = Some(match select.selection.take() {
+        Some(other) => Expr::BinaryOp { left: nested(filter), op: BinaryOperator::And, right: nested(other) },
+        None => filter,
+    });
+    Ok(true)
+}
+
+/// The alias of a function that has none.
+fn named(function: &str) -> TableAlias {
+    TableAlias { explicit: false, name: Ident::new(function), columns: Vec::new(), at: None }
 }
 
 /// The INSERT that a statement is, perhaps behind WITH.

@@ -278,8 +278,11 @@ impl StatementPlanner {
             false => match ctes::analyzed(&state, &plan) {
                 Ok(analyzed) => Some(analyzed),
                 // But not that the statement is to stop: its columns would have other types then.
-                Err(_) => {
+                Err(error) => {
                     refuse_if_stopped(&state)?;
+                    if !output.is_empty() && plan.schema().fields().len() != output.len() {
+                        return Err(from_datafusion(error));
+                    }
                     None
                 }
             },

@@ -79,10 +79,26 @@ pub(super) static FUNCTIONS: &[Definition] = &[
         }))
     })
     .with_nulls(),
-    Definition::immutable("charin", (1, 1), Returns::Named("char"), |call| {
-        Ok(call.string(0).chars().take(1).collect::<String>().into())
-    }),
+    Definition::immutable("charin", (1, 1), Returns::Named("char"), |call| Ok(one_byte(&call.string(0)).into())),
 ];
+
+/// The first byte of a text, or the one that it writes in octal digits, as PostgreSQL shows it:
+/// beyond ASCII in octal digits, and a zero as nothing.
+fn one_byte(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let byte = match bytes {
+        [b'\\', high @ b'0'..=b'3', middle @ b'0'..=b'7', low @ b'0'..=b'7'] => {
+            (high - b'0') << 6 | (middle - b'0') << 3 | (low - b'0')
+        }
+        [first, ..] => *first,
+        [] => 0,
+    };
+    match byte {
+        0 => String::new(),
+        1..0x80 => char::from(byte).to_string(),
+        _ => format!("\\{byte:03o}"),
+    }
+}
 
 const UNTYPED: &str = "an array in quotes without a type is not supported here";
 

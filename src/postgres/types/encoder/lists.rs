@@ -54,6 +54,15 @@ impl<'a> ColumnEncoder<'a> {
             out.put_slice(b"{}");
             return Ok(());
         }
+        if self.has_inner_dimension(items) {
+            self.refuse_ragged(row, &self.extent(row))?;
+        }
+        self.write_items_text(row, out)
+    }
+
+    /// The items in braces; those of a dimension below without quotes.
+    fn write_items_text(&self, row: usize, out: &mut BytesMut) -> Result<(), Error> {
+        let Some((range, items)) = self.list(row) else { return Ok(()) };
         out.put_u8(b'{');
         for at in range.clone() {
             if at > range.start {
@@ -62,7 +71,7 @@ impl<'a> ColumnEncoder<'a> {
             if items.is_null(at) {
                 out.put_slice(b"NULL");
             } else if self.has_inner_dimension(items) {
-                items.write_list_text(at, out)?;
+                items.write_items_text(at, out)?;
             } else {
                 let start = out.len();
                 items.write_text(at, out)?;
@@ -84,16 +93,8 @@ impl<'a> ColumnEncoder<'a> {
             out.put_u32(element_oid);
             return Ok(());
         }
-        // The extent is that of the first list on each level; writing the elements checks the
-        // others against it.
-        let mut extent = Vec::new();
-        let mut level = Some((self, row));
-        while let Some((lists, at)) = level {
-            let Some((range, items)) = lists.list(at) else { break };
-            extent.push(range.len());
-            level =
-                if lists.has_inner_dimension(items) && !range.is_empty() { Some((items, range.start)) } else { None };
-        }
+        let extent = self.extent(row);
+        self.refuse_ragged(row, &extent)?;
         out.put_i32(extent.len() as i32);
         let has_nulls_at = out.len();
         out.put_i32(0);
@@ -102,30 +103,52 @@ impl<'a> ColumnEncoder<'a> {
             out.put_i32(*len as i32);
             out.put_i32(if self.ty.is_vector() { 0 } else { 1 });
         }
-        if self.write_elements(row, &extent, out)? {
+        if self.write_elements(row, out)? {
             out[has_nulls_at + 3] = 1;
         }
         Ok(())
     }
 
-    /// Whether there was a NULL.
-    fn write_elements(&self, row: usize, extent: &[usize], out: &mut BytesMut) -> Result<bool, Error> {
-        let ragged = || Error::unsupported("multidimensional arrays must have sub-arrays with matching dimensions");
-        let (Some((range, items)), Some((len, inner))) = (self.list(row), extent.split_first()) else {
+    /// The lengths of the first list on each level.
+    fn extent(&self, row: usize) -> Vec<usize> {
+        let mut extent = Vec::new();
+        let mut level = Some((self, row));
+        while let Some((lists, at)) = level {
+            let Some((range, items)) = lists.list(at) else { break };
+            extent.push(range.len());
+            level =
+                if lists.has_inner_dimension(items) && !range.is_empty() { Some((items, range.start)) } else { None };
+        }
+        extent
+    }
+
+    /// An array has as many items in all lists of a level, and none of these is NULL.
+    fn refuse_ragged(&self, row: usize, extent: &[usize]) -> Result<(), Error> {
+        let (Some((mut range, items)), Some((len, inner))) = (self.list(row), extent.split_first()) else {
             return Err(ragged());
         };
         if self.is_null(row) || range.len() != *len {
             return Err(ragged());
         }
+        if inner.is_empty() { Ok(()) } else { range.try_for_each(|at| items.refuse_ragged(at, inner)) }
+    }
+
+    /// Whether there was a NULL.
+    fn write_elements(&self, row: usize, out: &mut BytesMut) -> Result<bool, Error> {
+        let Some((range, items)) = self.list(row) else { return Ok(false) };
         let mut nulls = false;
         for at in range {
-            if inner.is_empty() {
+            if self.has_inner_dimension(items) {
+                nulls |= items.write_elements(at, out)?;
+            } else {
                 nulls |= items.is_null(at);
                 items.encode(at, out)?;
-            } else {
-                nulls |= items.write_elements(at, inner, out)?;
             }
         }
         Ok(nulls)
     }
+}
+
+fn ragged() -> Error {
+    Error::unsupported("multidimensional arrays must have sub-arrays with matching dimensions")
 }

@@ -370,12 +370,9 @@ impl<'a> Parts<'a> {
             "infinity" | "now" | "today" | "tomorrow" | "yesterday" | "-infinity" | "+infinity" => {
                 Err(Error::unsupported(format!("value \"{}\" of type {} is not supported", self.text, self.type_name)))
             }
-            _ => match abbreviations::offset_of_abbreviation(word) {
-                Some(seconds_east) => self.set_zone(Zone::fixed(seconds_east)),
-                None => match Zone::named(word) {
-                    Some(zone) => self.set_zone(zone),
-                    None => Err(self.invalid()),
-                },
+            _ => match abbreviations::zone_of_abbreviation(word).or_else(|| Zone::named(word)) {
+                Some(zone) => self.set_zone(zone),
+                None => Err(self.invalid()),
             },
         }
     }

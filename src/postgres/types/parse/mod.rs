@@ -11,7 +11,7 @@ mod numbers;
 mod tests;
 mod tokens;
 
-pub(crate) use abbreviations::offset_of_abbreviation;
+pub(crate) use abbreviations::zone_of_abbreviation;
 pub use binary::parse_binary;
 pub(crate) use bytes::NAME_BYTES_MAX;
 pub use interval::{IntervalFields, parse_interval_of};

@@ -58,6 +58,17 @@ fn a_filter_stands_in_from_like_a_table() {
     let mut found = |sql: &str| ask(&mut session, sql);
     let filter = "$$PartitionKey eq 'Sales' and not (Age gt 30)$$";
     assert_eq!(found(&format!("SELECT * FROM rowkey.odata('Employees', {filter})")).len(), 2);
+    let etags = "SELECT count(*) FROM rowkey.odata('Employees', $$Age gt 30$$) e JOIN Employees t USING (rowkey)";
+    assert_eq!(found(etags), ["1"]);
+    let etags = "SELECT e.rowkey FROM rowkey.odata('Employees', $$Age gt 20$$) e WHERE e.Age = 29 OR e.Age = 5 OR \
+                 etag = ''";
+    assert_eq!(found(etags), ["2"]);
+    let etag = |from: &str| format!("SELECT etag FROM {from} ORDER BY rowkey LIMIT 1");
+    assert_eq!(found(&etag("rowkey.odata('Employees', $$Age gt 40$$)")), found(&etag("Employees")));
+    let json = |from: &str, name: &str| format!("SELECT rowkey.entity_json({name}) FROM {from} WHERE rowkey = '2'");
+    let of_table = found(&json("Employees", "Employees"));
+    assert_eq!(found(&json("rowkey.odata('Employees', $$Age gt 0$$)", "odata")), of_table);
+    assert_eq!(found(&json("rowkey.odata('Employees', $$Age gt 0$$) AS e", "e")), of_table);
     assert_eq!(found(&format!("SELECT odata.rowkey FROM rowkey.odata('Employees', {filter}) LIMIT 1")), ["2"]);
     let join =
         "SELECT e.age FROM rowkey.odata('Employees', 'Age gt 30') AS e JOIN employees USING (partitionkey, rowkey)";
