@@ -30,6 +30,7 @@ use super::fused::{FusedExpression, is_condition, operations_within};
 use super::interval_totals::IntervalSum;
 use super::item_comparison_names::is_equals_any;
 use super::item_comparisons::EQUALS_ANY_OF;
+use super::items_of_type;
 use super::json;
 use super::keyed_groups;
 use super::keys;
@@ -132,6 +133,10 @@ impl PostgresTypes {
             LogicalPlan::Unnest(unnest) if !unnest.struct_type_columns.is_empty() => {
                 fail(SqlState::UNDEFINED_FUNCTION, "function unnest(record) does not exist")
             }
+            LogicalPlan::Unnest(_) => match plan.recompute_schema()? {
+                LogicalPlan::Unnest(unnest) => items_of_type::with_item_types(unnest),
+                plan => Ok(plan),
+            },
             plan if has_fields_of_input(&plan) => Ok(plan),
             plan => with_postgres_outputs(plan.recompute_schema()?, &schema, zone),
         }?;

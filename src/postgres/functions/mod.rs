@@ -56,6 +56,7 @@ mod interval_math;
 mod interval_totals;
 mod item_comparison_names;
 mod item_comparisons;
+mod items_of_type;
 mod json;
 mod justify;
 mod keyed_groups;

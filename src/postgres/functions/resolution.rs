@@ -20,6 +20,7 @@ use super::copies::{Copies, is_leaf};
 use super::deferred;
 use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
+use super::items_of_type;
 use super::json;
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
@@ -137,9 +138,11 @@ impl Resolver<'_> {
                 fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of more than one dimension are not supported")
             }
             Expr::ScalarFunction(function) if function.func.name() == MAKE_ARRAY => {
+                let is_varchar = self.zone.is_some() && is_varchar(&function.args, self.schema);
                 let items = self.alike(function.args, "ARRAY")?;
                 if self.zone.is_some() {
-                    return array_literal::settled(items, self.schema);
+                    let array = array_literal::settled(items, self.schema)?;
+                    return Ok(if is_varchar { items_of_type::varchars(array) } else { array });
                 }
                 Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, items)))
             }
