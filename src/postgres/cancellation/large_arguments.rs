@@ -17,6 +17,7 @@ use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::is_volatile;
 
+use super::constant_once::with_constants_once;
 use super::growth::Growth;
 use crate::functions::{ValueBudget, counts_values, shown_bytes};
 
@@ -73,7 +74,7 @@ pub(crate) fn with_counted_arguments(
         let call = expr.with_new_children(args)?;
         Ok(Transformed::yes(Arc::new(LargeArgumentsExpr { arguments, kinds, call, budget }) as _))
     });
-    counted.data()
+    with_constants_once(counted.data()?)
 }
 
 impl Argument {

@@ -7,6 +7,7 @@
 //! within a batch; what makes large values of its rows takes few of them at a time. Planning checks
 //! between the rules of the planner ([`PlanningSignals`]).
 
+mod constant_once;
 mod expression;
 mod growth;
 mod guard;

@@ -30,7 +30,6 @@ use super::fused::{FusedExpression, is_condition, operations_within};
 use super::interval_totals::IntervalSum;
 use super::item_comparison_names::is_equals_any;
 use super::item_comparisons::EQUALS_ANY_OF;
-use super::items_of_type;
 use super::json;
 use super::keyed_groups;
 use super::keys;
@@ -41,6 +40,7 @@ use super::resolution::Resolver;
 use super::row_shifts;
 use super::scalar::{Scalar, type_of};
 use super::set_operations::{self, projected};
+use super::unnested_items;
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
@@ -134,7 +134,7 @@ impl PostgresTypes {
                 fail(SqlState::UNDEFINED_FUNCTION, "function unnest(record) does not exist")
             }
             LogicalPlan::Unnest(_) => match plan.recompute_schema()? {
-                LogicalPlan::Unnest(unnest) => items_of_type::with_item_types(unnest),
+                LogicalPlan::Unnest(unnest) => unnested_items::with_item_types(unnest),
                 plan => Ok(plan),
             },
             plan if has_fields_of_input(&plan) => Ok(plan),

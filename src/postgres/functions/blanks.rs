@@ -10,10 +10,11 @@ use datafusion::logical_expr::{Expr, ExprSchemable};
 
 use super::cast::PostgresCast;
 use super::kind::Kind;
-use super::resolution::{Resolver, as_text_of_type, call};
+use super::resolution::{Resolver, call};
 use super::scalar::type_of;
 use super::strings;
 use super::type_names::{TEXT, TYPE_LENGTH, is_character};
+use super::typed_texts::as_text_of_type;
 use crate::types::POSTGRES_TYPE;
 
 impl Resolver<'_> {

@@ -9,8 +9,9 @@ use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::{Kind, unknown_text};
 use super::optimization_barrier::OPTIMIZATION_BARRIER;
-use super::resolution::{Resolver, as_text_of_type};
+use super::resolution::Resolver;
 use super::scalar::type_of;
+use super::typed_texts::as_text_of_type;
 
 /// Most branches of a CASE of truth values that DataFusion is left to simplify.
 const TRUTH_BRANCHES_MAX: usize = 16;

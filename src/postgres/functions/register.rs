@@ -26,7 +26,7 @@ use super::{
     angles, arithmetic, array_fill, array_items, array_literal, concatenation, datetime_fields, datetime_make,
     datetime_trunc, deferred, encodings, exponentials, fused, greatest_least, hashes, integers, item_comparisons, json,
     justify, letter_case, like_items, math, now, null_if, overlaid, overlaps, regular_expressions, series,
-    series_array, statistics, strings, text, text_ends,
+    series_array, statistics, strings, text, text_ends, trimmed,
 };
 use crate::rules::Rules;
 use rowkey_base::clock::Clock;
@@ -152,6 +152,7 @@ fn functions(clock: &Arc<dyn Clock>) -> Vec<Arc<ScalarUDF>> {
         series_array::FUNCTIONS.as_slice(),
         strings::FUNCTIONS.as_slice(),
         text::FUNCTIONS.as_slice(),
+        trimmed::FUNCTIONS.as_slice(),
         text_ends::FUNCTIONS.as_slice(),
     ];
     let mut functions: Vec<_> = tables.into_iter().flatten().map(Scalar::udf).collect();

@@ -1,7 +1,6 @@
 //! Which types expressions have, and what they are brought to: PostgreSQL's rules, before the query
 //! engine applies its own.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -20,7 +19,6 @@ use super::copies::{Copies, is_leaf};
 use super::deferred;
 use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
-use super::items_of_type;
 use super::json;
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
@@ -33,6 +31,7 @@ use super::scalar::{Function, MAKE_ARRAY, NULLIF_OPERAND, Scalar, type_of};
 use super::stored_types;
 use super::strings;
 use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
+use super::typed_texts::{as_text_of_type, as_varchars};
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 
@@ -142,7 +141,7 @@ impl Resolver<'_> {
                 let items = self.alike(function.args, "ARRAY")?;
                 if self.zone.is_some() {
                     let array = array_literal::settled(items, self.schema)?;
-                    return Ok(if is_varchar { items_of_type::varchars(array) } else { array });
+                    return Ok(if is_varchar { as_varchars(array) } else { array });
                 }
                 Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, items)))
             }
@@ -642,13 +641,6 @@ impl Resolver<'_> {
         }
         Ok(Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![expr])))
     }
-}
-
-/// A text as one of another type of texts, by its name in `pg_type`; the same text.
-pub(super) fn as_text_of_type(text: Expr, name: &str) -> Expr {
-    let metadata = HashMap::from([(POSTGRES_TYPE.to_owned(), name.to_owned())]);
-    let field = Arc::new(Field::new("", DataType::Utf8View, true).with_metadata(metadata));
-    Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![text]))
 }
 
 pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr {

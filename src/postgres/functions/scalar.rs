@@ -214,7 +214,7 @@ pub(super) struct Scalar {
 
 /// What is strict beside the functions of these tables: DataFusion's own under PostgreSQL's names
 /// that take several arguments, and quoting.
-const STRICT_BESIDE: [&str; 6] = ["btrim", "ltrim", "quote_ident", "quote_literal", "rtrim", "starts_with"];
+const STRICT_BESIDE: [&str; 3] = ["quote_ident", "quote_literal", "starts_with"];
 
 /// Functions that answer beside a NULL.
 const NOT_STRICT: [&str; 25] = [
@@ -397,6 +397,11 @@ pub(super) fn type_of(expr: &Expr, schema: &DFSchema) -> Result<DataType> {
         return BinaryTypeCoercer::new(&left, op, &right).get_result_type();
     }
     expr.get_type(schema)
+}
+
+/// Whether a call of the function waits for rows although its value is the same in all of them.
+pub(crate) fn is_deferred_call(function: &ScalarUDF) -> bool {
+    Scalar::is_deferred(function)
 }
 
 /// Whether a function counts its arguments and values before it makes these.

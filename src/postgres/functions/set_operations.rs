@@ -10,8 +10,9 @@ use super::common_type::{are_untyped, common_type, unmatched};
 use super::error::{SqlState, fail};
 use super::kind::{Kind, unknown_text};
 use super::numeric_like::type_literals;
-use super::resolution::{Resolver, as_text_of_type};
+use super::resolution::Resolver;
 use super::type_names::{TEXT, TYPE_LENGTH, is_character};
+use super::typed_texts::as_text_of_type;
 use super::zone::Zone;
 use crate::types::POSTGRES_TYPE;
 

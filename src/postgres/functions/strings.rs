@@ -61,7 +61,7 @@ fn is_text(kind: Kind) -> bool {
     kind == Kind::Text
 }
 
-fn returns_text_of_texts(arguments: &Arguments) -> Result<DataType> {
+pub(super) fn returns_text_of_texts(arguments: &Arguments) -> Result<DataType> {
     let texts = (0..arguments.types.len()).all(|place| arguments.may_be(place, is_text));
     if texts { Ok(DataType::Utf8View) } else { arguments.undefined() }
 }

@@ -15,7 +15,7 @@ use super::regular_expressions::{RowPatterns, first_part, regular_expression};
 use super::scalar::{Arguments, Call, Function, immutable, stable};
 
 /// Between two longer texts a call asks whether its statement is to stop.
-const LONG_TEXT_BYTES: usize = 1 << 16;
+pub(super) const LONG_TEXT_BYTES: usize = 1 << 16;
 /// Longest argument of `levenshtein`, in characters, as in PostgreSQL's fuzzystrmatch.
 const LEVENSHTEIN_CHARS_MAX: usize = 255;
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use arrow::array::{Array, ArrayRef};
+use arrow::compute::concat;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
@@ -11,12 +13,17 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
+use super::super::collecting::shown_bytes;
 use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
 use super::super::type_names::{ANY_NUMERIC, INTERVAL_FIELDS, TYPE_LENGTH, is_character};
 use super::super::zone::Zone;
 use super::{cast_to_field, cast_value, with_elements_of};
+use crate::carried::Stop;
 use crate::types::POSTGRES_TYPE;
+
+/// Values of so many bytes are cast at once.
+const PART_BYTES: usize = 1 << 20;
 
 /// The cast to one type, as a function.
 #[derive(Debug)]
@@ -30,6 +37,22 @@ pub(crate) struct PostgresCast {
 }
 
 impl PostgresCast {
+    /// Long values are cast a few rows at a time: between them the statement may be cancelled.
+    fn cast_in_parts(&self, array: &ArrayRef, zone: &Zone, stop: &Stop) -> Result<ArrayRef> {
+        stop.check()?;
+        let rows_at_once = (array.len() * PART_BYTES / shown_bytes(array).max(1)).max(1);
+        if rows_at_once >= array.len() {
+            return cast_to_field(array, &self.target, zone);
+        }
+        let parts = (0..array.len()).step_by(rows_at_once).map(|from| {
+            stop.check()?;
+            let part = array.slice(from, rows_at_once.min(array.len() - from));
+            cast_to_field(&part, &self.target, zone)
+        });
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        Ok(concat(&parts.iter().map(|part| part.as_ref()).collect::<Vec<&dyn Array>>())?)
+    }
+
     pub(in crate::functions) fn udf(target: FieldRef) -> Arc<ScalarUDF> {
         let data_type = target.data_type().to_string();
         let mut name = format!("cast_to_{}", data_type.replace(['(', ')', ',', ' '], "_").trim_end_matches('_'));
@@ -105,7 +128,9 @@ impl ScalarUDFImpl for PostgresCast {
         let zone = Zone::of(&args.config_options)?;
         let value = match args.args.as_slice() {
             [ColumnarValue::Scalar(value)] => ColumnarValue::Scalar(cast_value(value, &self.target, &zone)?),
-            [ColumnarValue::Array(array)] => ColumnarValue::Array(cast_to_field(array, &self.target, &zone)?),
+            [ColumnarValue::Array(array)] => {
+                ColumnarValue::Array(self.cast_in_parts(array, &zone, &Stop::of(&args.config_options))?)
+            }
             _ => return fail(SqlState::UNDEFINED_FUNCTION, "a cast takes one value"),
         };
         with_elements_of(value, args.return_field.data_type())

@@ -1,26 +1,15 @@
-//! Arrays of a type that Arrow cannot tell from another, as `varchar[]` from `text[]`, and the rows
-//! that are made of their items.
+//! The rows that `unnest` makes of arrays of a type that Arrow cannot tell from another: items of
+//! `varchar[]` are `varchar`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::{Column, Result};
-use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection, Unnest};
 
-use super::cast::PostgresCast;
-use super::resolution::as_text_of_type;
-use crate::types::{POSTGRES_TYPE, arrow_type, type_by_name};
-
-/// An array of texts as `varchar[]`.
-pub(super) fn varchars(array: Expr) -> Expr {
-    const NAME: &str = "_varchar";
-    let Some(data_type) = type_by_name(NAME).and_then(arrow_type) else { return array };
-    let metadata = HashMap::from([(POSTGRES_TYPE.to_owned(), NAME.to_owned())]);
-    let field = Arc::new(Field::new("", data_type, true).with_metadata(metadata));
-    Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![array]))
-}
+use super::typed_texts::as_text_of_type;
+use crate::types::POSTGRES_TYPE;
 
 /// The rows of arrays of texts have the type of the items, which the node by itself forgets.
 pub(super) fn with_item_types(unnest: Unnest) -> Result<LogicalPlan> {
