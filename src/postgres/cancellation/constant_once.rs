@@ -16,6 +16,9 @@ use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use crate::functions::is_deferred_call;
 
+/// A longer value is computed again for the next batch: what is kept is in no memory pool.
+const KEPT_BYTES_MAX: usize = 64 << 10;
+
 /// The same expression, whose parts without columns are computed once. One that is all of it and
 /// may be large stays: its value is wanted in each row.
 pub(super) fn with_constants_once(expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
@@ -95,6 +98,9 @@ impl PhysicalExpr for ConstantOnce {
             ColumnarValue::Scalar(value) => value,
             ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0)?,
         };
+        if value.size() > KEPT_BYTES_MAX {
+            return Ok(ColumnarValue::Scalar(value));
+        }
         Ok(ColumnarValue::Scalar(self.value.get_or_init(|| value).clone()))
     }
 
