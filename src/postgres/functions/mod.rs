@@ -110,6 +110,7 @@ mod undefined;
 mod unnested_items;
 mod value_budget;
 mod values_items;
+mod workspace;
 mod zone;
 
 pub use analyzer::ObjectNames;

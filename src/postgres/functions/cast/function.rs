@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, Field, FieldRef};
-use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -17,8 +18,9 @@ use super::super::collecting::shown_bytes;
 use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
 use super::super::type_names::{ANY_NUMERIC, INTERVAL_FIELDS, TYPE_LENGTH, is_character};
+use super::super::workspace;
 use super::super::zone::Zone;
-use super::{cast_to_field, cast_value, with_elements_of};
+use super::{cast_to_field, with_elements_of};
 use crate::carried::Stop;
 use crate::types::POSTGRES_TYPE;
 
@@ -38,19 +40,30 @@ pub(crate) struct PostgresCast {
 
 impl PostgresCast {
     /// Long values are cast a few rows at a time: between them the statement may be cancelled.
-    fn cast_in_parts(&self, array: &ArrayRef, zone: &Zone, stop: &Stop) -> Result<ArrayRef> {
+    fn cast_in_parts(&self, array: &ArrayRef, zone: &Zone, options: &ConfigOptions) -> Result<ArrayRef> {
+        let stop = Stop::of(options);
         stop.check()?;
         let rows_at_once = (array.len() * PART_BYTES / shown_bytes(array).max(1)).max(1);
         if rows_at_once >= array.len() {
-            return cast_to_field(array, &self.target, zone);
+            return self.cast_part(array, zone, options);
         }
         let parts = (0..array.len()).step_by(rows_at_once).map(|from| {
             stop.check()?;
             let part = array.slice(from, rows_at_once.min(array.len() - from));
-            cast_to_field(&part, &self.target, zone)
+            self.cast_part(&part, zone, options)
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
         Ok(concat(&parts.iter().map(|part| part.as_ref()).collect::<Vec<&dyn Array>>())?)
+    }
+
+    /// Texts are taken apart in memory of the statement.
+    fn cast_part(&self, array: &ArrayRef, zone: &Zone, options: &ConfigOptions) -> Result<ArrayRef> {
+        let is_taken_apart = matches!(Kind::of(self.target.data_type()), Kind::Array | Kind::Jsonb);
+        let _items = match array.as_string_view_opt() {
+            Some(texts) if is_taken_apart => workspace::reserve(options, texts)?,
+            _ => None,
+        };
+        cast_to_field(array, &self.target, zone)
     }
 
     pub(in crate::functions) fn udf(target: FieldRef) -> Arc<ScalarUDF> {
@@ -127,9 +140,12 @@ impl ScalarUDFImpl for PostgresCast {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let zone = Zone::of(&args.config_options)?;
         let value = match args.args.as_slice() {
-            [ColumnarValue::Scalar(value)] => ColumnarValue::Scalar(cast_value(value, &self.target, &zone)?),
+            [ColumnarValue::Scalar(value)] => {
+                let array = self.cast_part(&value.to_array()?, &zone, &args.config_options)?;
+                ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?)
+            }
             [ColumnarValue::Array(array)] => {
-                ColumnarValue::Array(self.cast_in_parts(array, &zone, &Stop::of(&args.config_options))?)
+                ColumnarValue::Array(self.cast_in_parts(array, &zone, &args.config_options)?)
             }
             _ => return fail(SqlState::UNDEFINED_FUNCTION, "a cast takes one value"),
         };

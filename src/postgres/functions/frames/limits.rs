@@ -42,6 +42,16 @@ impl FrameLimits {
         (self.check)()
     }
 
+    /// Memory of the statement, until it is dropped.
+    ///
+    /// # Errors
+    /// There is not as much.
+    pub(in crate::functions) fn reserve(&self, what: &'static str, bytes: usize) -> Result<MemoryReservation> {
+        let reservation = MemoryConsumer::new(what).register(&self.pool);
+        reservation.try_grow(bytes)?;
+        Ok(reservation)
+    }
+
     pub(super) fn memory(&self) -> Memory {
         Memory { reservation: MemoryConsumer::new("window frame").register(&self.pool) }
     }

@@ -72,11 +72,17 @@ impl Reader<'_> {
             let message = format!("number of array dimensions ({depth}) exceeds the maximum allowed ({MAX_DEPTH})");
             return Err(Error::unsupported(message));
         }
-        let mut values = Vec::new();
         self.skip_spaces();
         if self.take('}') {
-            return Ok(SqlValue::Array(values));
+            return Ok(SqlValue::Array(Vec::new()));
         }
+        // No list within this one, and nothing in quotes: as many items as there are delimiters.
+        let is_plain = depth == 1 && !self.rest.contains(['{', '"', '\\']);
+        let mut values = match is_plain.then(|| self.rest.matches(self.element.delimiter).count()) {
+            Some(ITEMS_MAX..) => return Err(too_many_items()),
+            Some(delimiters) => Vec::with_capacity(delimiters + 1),
+            None => Vec::new(),
+        };
         loop {
             self.skip_spaces();
             self.items += 1;
