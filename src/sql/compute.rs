@@ -23,9 +23,9 @@ const THREADS_MIN: usize = 16;
 /// Deep plans and expressions are walked by recursion, and an overflow ends the process with all of
 /// its sessions. Pages that are not used take no memory.
 const STACK_BYTES: usize = 64 << 20;
-/// Of 99; 50 is what threads begin with. On Linux it is a nice value of 10: a tenth of the share
+/// Of 99; 50 is what threads begin with. On Linux it is a nice value of 5: a third of the share
 /// that other threads get beside it.
-const PRIORITY: u8 = 22;
+const PRIORITY: u8 = 35;
 
 /// The threads of one engine that plan and compute.
 #[derive(Debug)]
