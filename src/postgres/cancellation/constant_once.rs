@@ -7,12 +7,12 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, Schema};
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::logical_expr::ColumnarValue;
 use datafusion::physical_expr::expressions::Literal;
-use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use datafusion::physical_expr_common::physical_expr::with_new_children_if_necessary;
 
 use crate::functions::is_deferred_call;
 
@@ -22,29 +22,37 @@ const KEPT_BYTES_MAX: usize = 64 << 10;
 /// The same expression, whose parts without columns are computed once. One that is all of it and
 /// may be large stays: its value is wanted in each row.
 pub(super) fn with_constants_once(expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
-    let top = Arc::clone(&expr);
-    let once = expr.transform_down(|expr| {
-        let calls = || expr.exists(|part| Ok(part.is::<ScalarFunctionExpr>())).unwrap_or(true);
-        if expr.is::<Literal>() || changes(&expr) || !collect_columns(&expr).is_empty() || !calls() {
-            return Ok(Transformed::no(expr));
+    let expr = expr.transform_up(once).data()?;
+    match expr.downcast_ref::<ConstantOnce>() {
+        Some(top) if top.data_type(&Schema::empty())?.primitive_width().is_none() => {
+            let parts = top.constant.children().into_iter().map(|part| ConstantOnce::of(Arc::clone(part)));
+            with_new_children_if_necessary(Arc::clone(&top.constant), parts.collect())
         }
-        if Arc::ptr_eq(&expr, &top) && expr.data_type(&Schema::empty())?.primitive_width().is_none() {
-            return Ok(Transformed::no(expr));
-        }
-        let once = ConstantOnce { constant: expr, value: OnceLock::new() };
-        Ok(Transformed::new(Arc::new(once) as _, true, TreeNodeRecursion::Jump))
+        _ => Ok(expr),
+    }
+}
+
+/// Takes one that has only constants below it as one constant.
+fn once(expr: Arc<dyn PhysicalExpr>) -> Result<Transformed<Arc<dyn PhysicalExpr>>> {
+    let is_call = expr.is::<ScalarFunctionExpr>();
+    let children = expr.children();
+    let is_constant = |child: &&Arc<dyn PhysicalExpr>| child.is::<Literal>() || child.is::<ConstantOnce>();
+    if changes(&expr) || children.is_empty() && !is_call || !children.iter().all(is_constant) {
+        return Ok(Transformed::no(expr));
+    }
+    let parts = children.into_iter().map(|child| match child.downcast_ref::<ConstantOnce>() {
+        Some(once) => Arc::clone(&once.constant),
+        None => Arc::clone(child),
     });
-    once.data()
+    let parts = parts.collect();
+    Ok(Transformed::yes(ConstantOnce::of(with_new_children_if_necessary(expr, parts)?)))
 }
 
 /// Whether its value may be another one in the next row. What is deferred says so of itself, lest
 /// the optimizer computes it.
 fn changes(expr: &Arc<dyn PhysicalExpr>) -> bool {
-    let changes = |part: &Arc<dyn PhysicalExpr>| {
-        part.is_volatile_node()
-            && !part.downcast_ref::<ScalarFunctionExpr>().is_some_and(|call| is_deferred_call(call.fun()))
-    };
-    expr.exists(|part| Ok(changes(part))).unwrap_or(true)
+    expr.is_volatile_node()
+        && !expr.downcast_ref::<ScalarFunctionExpr>().is_some_and(|call| is_deferred_call(call.fun()))
 }
 
 /// Evaluates as its constant.
@@ -52,6 +60,15 @@ fn changes(expr: &Arc<dyn PhysicalExpr>) -> bool {
 struct ConstantOnce {
     constant: Arc<dyn PhysicalExpr>,
     value: OnceLock<ScalarValue>,
+}
+
+impl ConstantOnce {
+    fn of(constant: Arc<dyn PhysicalExpr>) -> Arc<dyn PhysicalExpr> {
+        match constant.is::<Literal>() {
+            true => constant,
+            false => Arc::new(Self { constant, value: OnceLock::new() }),
+        }
+    }
 }
 
 impl PartialEq for ConstantOnce {

@@ -13,7 +13,7 @@ use super::column::{Column, Output, Pick, Place, fold, pick, quoted, unique};
 use super::error::{NameError, Result, SqlState};
 use super::order::Item;
 use super::placement::{Clause, is_coalesce};
-use super::scope::{Cte, Frame, Level, Resolver, Source, parts};
+use super::scope::{Frame, Level, Resolver, Source, parts};
 use super::select::written;
 use crate::syntax::{plain_call, plain_query, plain_select};
 
@@ -33,19 +33,18 @@ impl Resolver<'_> {
         before: &Frame,
         taken: &mut Vec<Rc<Source>>,
     ) -> Result<Frame> {
-        let before_left = self.recursive_references();
+        let before_left = self.recursive_references().count();
         let mut left = self.factor(&mut item.relation, before, taken)?;
         for join in &mut item.joins {
             let mut to_the_left = before.clone();
             to_the_left.append(left.clone());
-            let before_right = self.recursive_references();
+            let before_right = self.recursive_references().count();
             let right = self.factor(&mut join.relation, &to_the_left, taken)?;
             let (left_lacks, right_lacks) = lacking_sides(&join.join_operator);
-            let left_recurs = before_left.len() < before_right.len();
-            let references = self.recursive_references();
-            let right_recurs = before_right.len() < references.len();
+            let left_recurs = before_left < before_right;
+            let right_recurs = before_right < self.recursive_references().count();
             if (left_lacks && left_recurs || right_lacks && right_recurs)
-                && let Some(name) = references.last()
+                && let Some(name) = self.recursive_references().last()
             {
                 let message = format!("recursive reference to query \"{name}\" must not appear within an outer join");
                 return Err(NameError::new(SqlState::INVALID_RECURSION, message).at_node(&join.relation));
@@ -56,9 +55,8 @@ impl Resolver<'_> {
     }
 
     /// The queries that have been named in their own definitions.
-    fn recursive_references(&self) -> Vec<String> {
-        let recurs = |cte: &&Cte| cte.recursive.is_some() && cte.named;
-        self.ctes.iter().filter(recurs).map(|cte| cte.name.clone()).collect()
+    fn recursive_references(&self) -> impl Iterator<Item = &str> {
+        self.ctes.iter().filter(|cte| cte.recursive.is_some() && cte.named).map(|cte| cte.name.as_str())
     }
 
     fn join(&mut self, operator: &mut JoinOperator, mut left: Frame, right: Frame, before: &Frame) -> Result<Frame> {

@@ -50,16 +50,7 @@ pub fn visit_table_factors_mut<E>(
 ) -> Result<(), E> {
     let mut wrong = None;
     // Continuing is all that is left where nothing was wrong.
-    let _walked = visit_mut(
-        node,
-        &mut TableFactorsMut(&mut |factor| match each(factor) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                wrong = Some(error);
-                ControlFlow::Break(())
-            }
-        }),
-    );
+    let _walked = visit_mut(node, &mut TableFactorsMut(&mut |factor| right(each(factor), &mut wrong)));
     wrong.map_or(Ok(()), Err)
 }
 
@@ -70,17 +61,12 @@ pub fn visit_selects_mut<E>(
 ) -> Result<(), E> {
     let mut wrong = None;
     // Continuing is all that is left where nothing was wrong.
-    let _walked = visit_mut(
-        node,
-        &mut SelectsMut(&mut |select| match each(select) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                wrong = Some(error);
-                ControlFlow::Break(())
-            }
-        }),
-    );
+    let _walked = visit_mut(node, &mut SelectsMut(&mut |select| right(each(select), &mut wrong)));
     wrong.map_or(Ok(()), Err)
+}
+
+fn right<E>(result: Result<(), E>, wrong: &mut Option<E>) -> ControlFlow<()> {
+    kept(result.map_or_else(ControlFlow::Break, ControlFlow::Continue), wrong)
 }
 
 fn kept<B>(flow: ControlFlow<B>, broken: &mut Option<B>) -> ControlFlow<()> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
@@ -59,10 +59,7 @@ impl PostgresCast {
     /// Texts are taken apart in memory of the statement.
     fn cast_part(&self, array: &ArrayRef, zone: &Zone, options: &ConfigOptions) -> Result<ArrayRef> {
         let is_taken_apart = matches!(Kind::of(self.target.data_type()), Kind::Array | Kind::Jsonb);
-        let _items = match array.as_string_view_opt() {
-            Some(texts) if is_taken_apart => workspace::reserve(options, texts)?,
-            _ => None,
-        };
+        let _items = if is_taken_apart { workspace::reserve(options, array)? } else { None };
         cast_to_field(array, &self.target, zone)
     }
 
