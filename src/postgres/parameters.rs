@@ -26,7 +26,7 @@ use datafusion::sql::sqlparser::ast::{
 use inference::{infer_more, is_comparison, moves_moments, parameter_fields};
 
 use crate::ctes::gathered;
-use crate::functions::{like_value, typed_constant};
+use crate::functions::{held_constant, is_long, like_value, typed_constant};
 use crate::types::{PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of};
 use rowkey_base::{Error, Result, SqlState};
 
@@ -265,14 +265,14 @@ pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &
     }
     let values = values.iter().zip(types).map(|(value, ty)| {
         let array = value.to_array(ty)?;
-        Ok(match ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)? {
+        Ok(Constant::of(match ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)? {
             // The digits behind the point are those of what stands beside it.
             ScalarValue::Decimal128(None, precision, _) => ScalarValue::Decimal128(None, precision, 0),
             // As NaNs are stored.
             ScalarValue::Float64(Some(value)) if value.is_nan() => ScalarValue::Float64(Some(f64::NAN)),
             ScalarValue::Float32(Some(value)) if value.is_nan() => ScalarValue::Float32(Some(f32::NAN)),
             value => value,
-        })
+        }))
     });
     let values = values.collect::<Result<Vec<_>>>()?;
     let mut bound = Bound { values: &values, bytes: vec![0; values.len()], changes_columns: false };
@@ -280,9 +280,22 @@ pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &
     plan.map_err(from_datafusion)
 }
 
+/// A value as it stands in a plan.
+enum Constant {
+    Literal(ScalarValue),
+    /// All places refer to it.
+    Held(Expr),
+}
+
+impl Constant {
+    fn of(value: ScalarValue) -> Self {
+        if is_long(&value) { Self::Held(held_constant(value)) } else { Self::Literal(value) }
+    }
+}
+
 /// Values that are being put in the place of parameters.
 struct Bound<'a> {
-    values: &'a [ScalarValue],
+    values: &'a [Constant],
     /// What the copies of each take so far.
     bytes: Vec<usize>,
     /// Whether the columns of a node so far may be others, as to NULL: those above are made of
@@ -291,12 +304,16 @@ struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// The value of a parameter once more. Rules of the planner copy a plan with its values: many
-    /// copies of a long one are too many.
-    fn value(&mut self, id: &str) -> datafusion::common::Result<ScalarValue> {
+    /// The value of a parameter once more, as it is or of just its type. Rules of the planner copy
+    /// a plan with its values: many copies of a long one are too many.
+    fn value(&mut self, id: &str, is_bare: bool) -> datafusion::common::Result<Expr> {
         let place = place_of(id);
         let value = place.and_then(|place| Some((self.values.get(place)?, self.bytes.get_mut(place)?)));
         let Some((value, bytes)) = value else { return plan_err!("there is no parameter {id}") };
+        let value = match value {
+            Constant::Held(call) => return Ok(call.clone()),
+            Constant::Literal(value) => value,
+        };
         let is_copy = *bytes > 0;
         *bytes = bytes.saturating_add(value.size());
         if is_copy && *bytes > COPIED_BYTES_MAX {
@@ -307,7 +324,7 @@ impl Bound<'_> {
             );
             return Err(external(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint)));
         }
-        Ok(value.clone())
+        Ok(if is_bare { Expr::Literal(value.clone(), None) } else { typed_constant(value.clone()) })
     }
 }
 
@@ -324,10 +341,7 @@ fn bind(node: LogicalPlan, values: &mut Bound) -> datafusion::common::Result<Tra
         }
         let name = names.save(&expr);
         let bound = expr.transform_up(|expr| match expr {
-            Expr::Placeholder(placeholder) => {
-                let value = values.value(&placeholder.id)?;
-                Ok(Transformed::yes(if is_limit { Expr::Literal(value, None) } else { typed_constant(value) }))
-            }
+            Expr::Placeholder(placeholder) => Ok(Transformed::yes(values.value(&placeholder.id, is_limit)?)),
             Expr::Like(like) => Ok(like_value(like)),
             expr => Ok(Transformed::no(expr)),
         })?;

@@ -14,6 +14,7 @@ mod expanding;
 mod expensive;
 mod garbage;
 mod growing_plans;
+mod large_parameters;
 mod limits;
 mod long_steps;
 mod many_statements;

@@ -21,6 +21,7 @@ use super::abbreviated::{into_full, under_short_name};
 use super::aggregates;
 use super::cast::PostgresCast;
 use super::compared_subqueries::paired;
+use super::constant_bytes::is_deferred_part;
 use super::copies::Copies;
 use super::deferred;
 use super::error::{SqlState, fail};
@@ -114,12 +115,13 @@ impl PostgresTypes {
             schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
         }
         let stored = plan.inputs().into_iter().all(|input| has_stored_columns(input, STORED_LEVELS_MAX));
-        let resolver = Resolver { schema: &schema, zone: Some(zone), stored, copies: Some(copies) };
+        let resolver =
+            Resolver { schema: &schema, zone: Some(zone), stored, copies: Some(copies), limits, dropped: false };
         let names = NamePreserver::new(&plan);
         let plan = plan
             .map_expressions(|expr| {
                 let name = names.save(&expr);
-                let mut resolving = Resolving { rule: self, resolver: &resolver, stored, limits, open: Vec::new() };
+                let mut resolving = Resolving { rule: self, resolver: &resolver, stored, open: Vec::new() };
                 Ok(expr.rewrite(&mut resolving)?.update_data(|expr| name.restore(expr)))
             })
             .data()?;
@@ -157,7 +159,6 @@ struct Resolving<'a> {
     resolver: &'a Resolver<'a>,
     /// Whether all columns are stored ones.
     stored: bool,
-    limits: Option<&'a FrameLimits>,
     /// The nodes above the one that is resolved, and itself.
     open: Vec<Depth>,
 }
@@ -170,12 +171,15 @@ struct Depth {
     visible: bool,
     /// Short names in it, one over the other.
     short_names: usize,
+    /// PostgreSQL drops it without a look, or some of its arguments.
+    dropped: bool,
 }
 
 impl Resolving<'_> {
     fn resolved(&self, expr: Expr, depth: &mut Depth) -> Result<Expr> {
         depth.levels += 1;
-        let expr = resolve(self.rule.named_cast(expr, self.resolver)?, self.resolver, self.limits)?;
+        let resolver = Resolver { dropped: depth.dropped, ..*self.resolver };
+        let expr = resolve(self.rule.named_cast(expr, &resolver)?, &resolver)?;
         if depth.levels <= self.rule.depth_max || is_condition(&expr) {
             return Ok(expr);
         }
@@ -210,7 +214,8 @@ impl TreeNodeRewriter for Resolving<'_> {
     type Node = Expr;
 
     fn f_down(&mut self, expr: Expr) -> Result<Transformed<Expr>> {
-        self.open.push(Depth::default());
+        let dropped = self.open.last().is_some_and(|above| above.dropped) || drops_arguments(&expr);
+        self.open.push(Depth { dropped, ..Depth::default() });
         Ok(Transformed::no(expr))
     }
 
@@ -227,6 +232,12 @@ impl TreeNodeRewriter for Resolving<'_> {
         }
         Ok(Transformed::yes(expr))
     }
+}
+
+/// Whether it is the first argument that counts, as a constant that is not NULL.
+fn drops_arguments(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(call) if call.func.name() == "coalesce"
+        && matches!(call.args.first(), Some(Expr::Literal(value, _)) if !value.is_null()))
 }
 
 /// Whether the columns of a plan are those of tables: no rule puts an expression into their place.
@@ -293,7 +304,7 @@ fn filter(condition: Option<Box<Expr>>, resolver: &Resolver) -> Result<Option<Bo
     condition.map(|condition| resolver.truth_value(*condition, "FILTER").map(Box::new)).transpose()
 }
 
-fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Result<Expr> {
+fn resolve(expr: Expr, resolver: &Resolver) -> Result<Expr> {
     match expr {
         Expr::AggregateFunction(AggregateFunction { func, mut params }) => {
             params.args = aggregates::arguments(func.name(), params.args, resolver)?;
@@ -349,7 +360,7 @@ fn resolve(expr: Expr, resolver: &Resolver, limits: Option<&FrameLimits>) -> Res
             params.order_by = keys::sorted(params.order_by, resolver.schema);
             let argument = params.args.first().and_then(|arg| type_of(arg, resolver.schema).ok());
             let argument = argument.unwrap_or(DataType::Null);
-            Ok(Expr::from(framed(WindowFunction { fun, params }, &argument, limits)?))
+            Ok(Expr::from(framed(WindowFunction { fun, params }, &argument, resolver.limits)?))
         }
         Expr::InSubquery(InSubquery { expr, subquery, negated }) => {
             let (expr, subquery) = paired(*expr, subquery, Operator::Eq, resolver)?;
@@ -408,7 +419,10 @@ fn equals_any(function: ScalarFunction, resolver: &Resolver) -> ScalarFunction {
 fn is_no_list(array: &Expr) -> bool {
     match array {
         Expr::Literal(ScalarValue::List(list), _) => list.values().len() > LISTED_ITEMS_MAX,
-        array => !array.column_refs().is_empty() || array.exists(|part| Ok(is_scalar_subquery(part))).unwrap_or(true),
+        array => {
+            let waits = |part: &Expr| is_scalar_subquery(part) || is_deferred_part(part);
+            !array.column_refs().is_empty() || array.exists(|part| Ok(waits(part))).unwrap_or(true)
+        }
     }
 }
 
@@ -449,7 +463,8 @@ fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> R
     if !differs {
         return Ok(plan);
     }
-    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false, copies: None };
+    let resolver =
+        Resolver { schema: &schema, zone: Some(zone), stored: false, copies: None, limits: None, dropped: false };
     let columns = schema.iter().enumerate().map(|(place, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let wanted = place.checked_sub(first).and_then(|place| wanted.get(place)).and_then(Option::as_ref);
@@ -565,7 +580,8 @@ fn join(join: Join, zone: &Zone) -> Result<LogicalPlan> {
     let mut join = set_operations::intersected(join, zone)?;
     let mut both = join.left.schema().as_ref().clone();
     both.merge(join.right.schema());
-    let resolver = Resolver { schema: &both, zone: Some(zone), stored: false, copies: None };
+    let resolver =
+        Resolver { schema: &both, zone: Some(zone), stored: false, copies: None, limits: None, dropped: false };
     let keys = std::mem::take(&mut join.on);
     join.on = keys
         .into_iter()

@@ -23,10 +23,12 @@ pub(crate) use function::PostgresCast;
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::decimal::{Decimal, rescaled, too_large, too_small};
 use super::error::{Error, SqlState, fail, out_of_range};
+use super::frames::FrameLimits;
 use super::interval_fields::{in_fields, interval_fields};
 use super::interval_math::NANOS_PER_MICRO;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, timestamp, timestamptz};
 use super::type_names::{NUMERIC_SCALE_DEFAULT, TYPE_LENGTH, is_character};
+use super::workspace::reserve_reading;
 use super::zone::Zone;
 use crate::types::{self, ColumnEncoder, Format, POSTGRES_EPOCH_MICROS, PostgresType, SqlValue, array_of, parse_text};
 
@@ -54,10 +56,16 @@ pub(super) fn exists(from: Kind, to: Kind) -> bool {
     )
 }
 
-/// A value in another type.
-pub(super) fn cast_value(value: &ScalarValue, field: &Field, zone: &Zone) -> Result<ScalarValue> {
-    let array = cast_to_field(&value.to_array()?, field, zone)?;
-    ScalarValue::try_from_array(&array, 0)
+/// A value in another type. A text that is taken apart takes memory of the statement.
+pub(super) fn cast_value(
+    value: &ScalarValue,
+    field: &Field,
+    zone: &Zone,
+    limits: Option<&FrameLimits>,
+) -> Result<ScalarValue> {
+    let array = value.to_array()?;
+    let _items = reserve_reading(limits, &array, Kind::of(field.data_type()))?;
+    ScalarValue::try_from_array(&cast_to_field(&array, field, zone)?, 0)
 }
 
 /// A column in another type.

@@ -20,7 +20,12 @@ const UNKNOWN_BYTES: usize = usize::MAX;
 /// # Errors
 /// None: nothing is asked that may fail.
 pub(crate) fn is_deferred(expr: &Expr) -> Result<bool> {
-    expr.exists(|expr| Ok(matches!(expr, Expr::ScalarFunction(call) if Scalar::is_deferred(&call.func))))
+    expr.exists(|expr| Ok(is_deferred_part(expr)))
+}
+
+/// The same of the outermost call.
+pub(super) fn is_deferred_part(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(call) if Scalar::is_deferred(&call.func))
 }
 
 /// The bytes that a constant text or array takes at most, as far as its length can be told; 0 for

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array};
 use arrow::datatypes::{DataType, Decimal128Type, i256};
-use datafusion::common::Result;
+use datafusion::common::{Result, ScalarValue};
 
 use super::decimal::{Decimal, decimals, pow10};
 use super::error::{SqlState, fail, out_of_range};
@@ -23,7 +23,7 @@ pub(super) static FUNCTIONS: [Function; 14] = [
     immutable("sign", 1..=1, returns_rounded, run_sign),
     immutable("mod", 2..=2, |arguments| operator(arguments, "%"), |call| run_operator(call, "%")),
     immutable("div", 2..=2, returns_div, run_div),
-    immutable("sqrt", 1..=1, returns_float, run_sqrt),
+    immutable("sqrt", 1..=1, returns_root, run_sqrt),
     immutable("cbrt", 1..=1, returns_double, |call| doubles(call, |value| Ok(value.cbrt()))),
     immutable("asin", 1..=1, returns_double, |call| doubles(call, |value| Ok(within_one(value)?.asin()))),
     immutable("acos", 1..=1, returns_double, |call| doubles(call, |value| Ok(within_one(value)?.acos()))),
@@ -100,6 +100,18 @@ pub(super) fn returns_float(arguments: &Arguments) -> Result<DataType> {
     let exact = (0..arguments.types.len()).any(|place| arguments.kind(place) == Kind::Numeric)
         && !(0..arguments.types.len()).any(|place| arguments.kind(place).is_float());
     Ok(if exact { DataType::Decimal128(NUMERIC_DIGITS_MAX, 16) } else { DataType::Float64 })
+}
+
+/// The root of a constant has the digits behind the point that PostgreSQL gives it.
+fn returns_root(arguments: &Arguments) -> Result<DataType> {
+    let returns = returns_float(arguments)?;
+    match (&returns, arguments.constants.first()) {
+        (DataType::Decimal128(precision, _), Some(Some(ScalarValue::Decimal128(Some(value @ 1..), _, scale)))) => {
+            let digits = significant_digits::of_root(Decimal::new(*value, *scale));
+            Ok(DataType::Decimal128(*precision, i8::try_from(digits).unwrap_or(*scale)))
+        }
+        _ => Ok(returns),
+    }
 }
 
 fn returns_bucket(arguments: &Arguments) -> Result<DataType> {

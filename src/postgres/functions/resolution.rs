@@ -19,6 +19,7 @@ use super::copies::{Copies, is_leaf};
 use super::deferred;
 use super::enlarging::ENLARGING;
 use super::error::{SqlState, fail};
+use super::frames::FrameLimits;
 use super::json;
 use super::keys;
 use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
@@ -48,6 +49,10 @@ pub(super) struct Resolver<'a> {
     pub stored: bool,
     /// What the statement may still copy; `None`: this expression alone.
     pub copies: Option<&'a Copies>,
+    /// Where memory of the statement is counted.
+    pub limits: Option<&'a FrameLimits>,
+    /// Whether constants are left of which PostgreSQL computes none.
+    pub dropped: bool,
 }
 
 impl Resolver<'_> {
@@ -592,7 +597,7 @@ impl Resolver<'_> {
             // How times are read is a setting, so that PostgreSQL reads those of expressions when
             // there are rows.
             let waits = Kind::of(wanted).is_temporal() && Kind::of(from) == Kind::Text && unknown_text(&expr).is_none();
-            match cast::cast_value(value, &field, zone) {
+            match cast::cast_value(value, &field, zone, self.limits) {
                 // Where a whole column is cast, what is that small is rounded to the digits that
                 // the column has.
                 Ok(ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT))
@@ -604,7 +609,7 @@ impl Resolver<'_> {
                     );
                 }
                 Ok(cast) => return Ok(Expr::Literal(cast, metadata.clone())),
-                Err(_) if waits => {}
+                Err(_) if waits || (self.dropped && unknown_text(&expr).is_none()) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -612,7 +617,7 @@ impl Resolver<'_> {
         if let (Expr::Literal(value, _), Some(zone), Kind::Uuid) = (&expr, self.zone, Kind::of(wanted))
             && unknown_text(&expr).is_some()
         {
-            cast::cast_value(value, &field, zone)?;
+            cast::cast_value(value, &field, zone, self.limits)?;
         }
         // What DataFusion casts just so stays visible to it.
         let lossless = match (Kind::of(from), Kind::of(wanted)) {

@@ -149,7 +149,7 @@ impl Series {
                 Some(number) => Ok(Some(number)),
                 None => {
                     let field = Field::new("", data_type.clone(), true);
-                    Ok(Decimal::of_scalar(&cast::cast_value(value, &field, &zone)?))
+                    Ok(Decimal::of_scalar(&cast::cast_value(value, &field, &zone, None)?))
                 }
             },
             None => Ok(Decimal::of_scalar(value)),
@@ -183,12 +183,13 @@ fn undefined<T>(kinds: &[Kind]) -> Result<T> {
 /// An argument's value, with the type that PostgreSQL gives it.
 fn constant(arg: &Expr, zone: &Zone) -> Result<ScalarValue> {
     let schema = DFSchema::empty();
-    let resolver = Resolver { schema: &schema, zone: Some(zone), stored: false, copies: None };
+    let resolver =
+        Resolver { schema: &schema, zone: Some(zone), stored: false, copies: None, limits: None, dropped: false };
     match resolver.resolve(arg.clone())? {
         Expr::Literal(value, _) => match Moment::of(&value) {
             Some((data_type, text)) => {
                 let text = ScalarValue::Utf8View(Some(text.to_owned()));
-                cast::cast_value(&text, &Field::new("", data_type, true), zone)
+                cast::cast_value(&text, &Field::new("", data_type, true), zone, None)
             }
             None => Ok(value),
         },
@@ -197,14 +198,14 @@ fn constant(arg: &Expr, zone: &Zone) -> Result<ScalarValue> {
 }
 
 fn moment(value: &ScalarValue, data_type: &DataType, zone: &Zone) -> Result<Option<i64>> {
-    match cast::cast_value(value, &Field::new("", data_type.clone(), true), zone)? {
+    match cast::cast_value(value, &Field::new("", data_type.clone(), true), zone, None)? {
         ScalarValue::TimestampMicrosecond(at, _) => Ok(at),
         _ => Ok(None),
     }
 }
 
 fn span(value: &ScalarValue, zone: &Zone) -> Result<Option<IntervalMonthDayNano>> {
-    match cast::cast_value(value, &Field::new("", interval(), true), zone)? {
+    match cast::cast_value(value, &Field::new("", interval(), true), zone, None)? {
         ScalarValue::IntervalMonthDayNano(span) => Ok(span),
         _ => Ok(None),
     }

@@ -315,7 +315,7 @@ fn run_decode(call: &Call) -> Result<ArrayRef> {
         Ok(match encodings.value(row).to_ascii_lowercase().as_str() {
             "hex" => from_hex(text)?,
             "base64" => from_base64(text)?,
-            "escape" => match cast_value(&ScalarValue::Utf8View(Some(text.to_owned())), &field, &call.zone)? {
+            "escape" => match cast_value(&ScalarValue::Utf8View(Some(text.to_owned())), &field, &call.zone, None)? {
                 ScalarValue::BinaryView(Some(bytes)) => bytes,
                 _ => return fail(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea"),
             },

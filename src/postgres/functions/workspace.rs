@@ -2,36 +2,63 @@
 //! document, one by one. It is reserved before it is used, so that several statements at a time
 //! take no more than there is.
 
-use arrow::array::{ArrayRef, AsArray};
+use arrow::array::{ArrayRef, AsArray, LargeStringArray};
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
 use datafusion::execution::memory_pool::MemoryReservation;
+use memchr::{memchr_iter, memchr3_iter};
 
 use super::frames::FrameLimits;
+use super::kind::Kind;
 
 /// An item takes so many bytes while the others are read.
 const ITEM_BYTES: usize = 64;
 /// Shorter texts are not counted.
 const COUNTED_BYTES_MIN: usize = 64 << 10;
 
-/// Reserves what the items of texts take together; `None` where they are few.
+/// Reserves what it takes to read texts as values of a type; `None` where that is little.
 ///
 /// # Errors
 /// The statement's memory is used up.
-pub(super) fn reserve(options: &ConfigOptions, texts: &ArrayRef) -> Result<Option<MemoryReservation>> {
+pub(super) fn reserve_reading(
+    limits: Option<&FrameLimits>,
+    texts: &ArrayRef,
+    kind: Kind,
+) -> Result<Option<MemoryReservation>> {
     // Literals and parameters are of the other form.
-    let items = match (texts.as_string_view_opt(), texts.as_string_opt::<i32>()) {
-        (Some(texts), _) => texts.iter().flatten().map(items_of).sum(),
-        (_, Some(texts)) => texts.iter().flatten().map(items_of).sum(),
-        _ => 0_usize,
+    let texts: Vec<&str> = match (texts.as_string_view_opt(), texts.as_string_opt::<i32>()) {
+        (Some(texts), _) => counted(texts.iter()).collect(),
+        (_, Some(texts)) => counted(texts.iter()).collect(),
+        _ => return Ok(None),
     };
-    match options.extensions.get::<FrameLimits>() {
+    let items = match kind {
+        // All arrays are there together.
+        Kind::Array => texts.iter().map(|text| memchr_iter(b',', text.as_bytes()).count()).sum(),
+        // One by one, and no more than the members of objects.
+        Kind::Jsonb => texts.iter().map(|text| memchr_iter(b':', text.as_bytes()).count()).max().unwrap_or(0),
+        _ => return Ok(None),
+    };
+    reserve_items(limits, items)
+}
+
+/// Reserves what the largest of some documents takes while it is taken apart.
+///
+/// # Errors
+/// The statement's memory is used up.
+pub(super) fn reserve_tree(
+    limits: Option<&FrameLimits>,
+    documents: &LargeStringArray,
+) -> Result<Option<MemoryReservation>> {
+    let parts = counted(documents.iter()).map(|text| memchr3_iter(b',', b'[', b'{', text.as_bytes()).count());
+    reserve_items(limits, parts.max().unwrap_or(0))
+}
+
+fn reserve_items(limits: Option<&FrameLimits>, items: usize) -> Result<Option<MemoryReservation>> {
+    match limits {
         Some(limits) if items > 0 => limits.reserve("items of a text", items.saturating_mul(ITEM_BYTES)).map(Some),
         _ => Ok(None),
     }
 }
 
-/// How many items a text has at most; none of a short one.
-fn items_of(text: &str) -> usize {
-    if text.len() < COUNTED_BYTES_MIN { 0 } else { memchr::memchr_iter(b',', text.as_bytes()).count() }
+fn counted<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> impl Iterator<Item = &'a str> {
+    texts.flatten().filter(|text| text.len() >= COUNTED_BYTES_MIN)
 }

@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 
 use super::super::collecting::shown_bytes;
 use super::super::error::{SqlState, fail};
+use super::super::frames::FrameLimits;
 use super::super::kind::Kind;
 use super::super::type_names::{ANY_NUMERIC, INTERVAL_FIELDS, TYPE_LENGTH, is_character};
 use super::super::workspace;
@@ -58,8 +59,8 @@ impl PostgresCast {
 
     /// Texts are taken apart in memory of the statement.
     fn cast_part(&self, array: &ArrayRef, zone: &Zone, options: &ConfigOptions) -> Result<ArrayRef> {
-        let is_taken_apart = matches!(Kind::of(self.target.data_type()), Kind::Array | Kind::Jsonb);
-        let _items = if is_taken_apart { workspace::reserve(options, array)? } else { None };
+        let limits = options.extensions.get::<FrameLimits>();
+        let _items = workspace::reserve_reading(limits, array, Kind::of(self.target.data_type()))?;
         cast_to_field(array, &self.target, zone)
     }
 

@@ -12,7 +12,7 @@ use super::super::error::{SqlState, fail};
 use super::super::kind::Kind;
 use super::super::scalar::{Arguments, Call, Function, immutable};
 use super::access::of_one;
-use super::documents::{Built, Documents, TextLists, borrowed, jsonb, tree};
+use super::documents::{Built, Documents, TextLists, Trees, borrowed};
 use super::{CONCAT, CONTAINS, DELETE, fits, is_path, is_text, no_operator};
 use crate::types::json::{
     Json, JsonKind, Placement, Tree, concatenated, contains, removed, removed_at, removed_path, set_path,
@@ -103,10 +103,10 @@ fn changed<'a>(call: &Call, rows: impl Iterator<Item = Result<Option<Tree<'a>>>>
 }
 
 fn concat(call: &Call) -> Result<ArrayRef> {
-    let (left, right) = (jsonb(call, 0)?, jsonb(call, 1)?);
+    let (left, right) = (Trees::of(call, 0)?, Trees::of(call, 1)?);
     changed(
         call,
-        (0..call.rows).map(|row| match (tree(&left, row)?, tree(&right, row)?) {
+        (0..call.rows).map(|row| match (left.get(row)?, right.get(row)?) {
             (Some(left), Some(right)) => Ok(Some(concatenated(left, right))),
             _ => Ok(None),
         }),
@@ -114,16 +114,16 @@ fn concat(call: &Call) -> Result<ArrayRef> {
 }
 
 fn contained(call: &Call, whole: usize, part: usize) -> Result<ArrayRef> {
-    let (wholes, parts) = (jsonb(call, whole)?, jsonb(call, part)?);
+    let (wholes, parts) = (Trees::of(call, whole)?, Trees::of(call, part)?);
     // What is asked of all rows is taken apart once.
-    let one = if call.args.get(part).is_some_and(|array| array.len() == 1) { tree(&parts, 0)? } else { None };
+    let one = if call.args.get(part).is_some_and(|array| array.len() == 1) { parts.get(0)? } else { None };
     let mut found = BooleanBuilder::with_capacity(call.rows);
     for row in 0..call.rows {
         let sought = match &one {
             Some(_) => None,
-            None => tree(&parts, row)?,
+            None => parts.get(row)?,
         };
-        match (tree(&wholes, row)?, one.as_ref().or(sought.as_ref())) {
+        match (wholes.get(row)?, one.as_ref().or(sought.as_ref())) {
             (Some(whole), Some(part)) => found.append_value(contains(&whole, part)?),
             _ => found.append_null(),
         }
@@ -132,12 +132,12 @@ fn contained(call: &Call, whole: usize, part: usize) -> Result<ArrayRef> {
 }
 
 fn delete(call: &Call) -> Result<ArrayRef> {
-    let documents = jsonb(call, 0)?;
+    let documents = Trees::of(call, 0)?;
     if call.kind(1).is_integer() {
         let places = call.int8(1)?;
         return changed(
             call,
-            (0..call.rows).map(|row| match tree(&documents, row)? {
+            (0..call.rows).map(|row| match documents.get(row)? {
                 Some(tree) if places.is_valid(row) => Ok(Some(removed_at(tree, places.value(row))?)),
                 _ => Ok(None),
             }),
@@ -147,7 +147,7 @@ fn delete(call: &Call) -> Result<ArrayRef> {
         let keys = TextLists::of(call, 1)?;
         return changed(
             call,
-            (0..call.rows).map(|row| match (tree(&documents, row)?, keys.get(row)?) {
+            (0..call.rows).map(|row| match (documents.get(row)?, keys.get(row)?) {
                 (Some(tree), Some(keys)) => {
                     let keys: HashSet<&str> = keys.iter().flatten().map(String::as_str).collect();
                     Ok(Some(removed(tree, &|key| keys.contains(key))?))
@@ -159,7 +159,7 @@ fn delete(call: &Call) -> Result<ArrayRef> {
     let keys = call.text(1)?;
     changed(
         call,
-        (0..call.rows).map(|row| match tree(&documents, row)? {
+        (0..call.rows).map(|row| match documents.get(row)? {
             Some(tree) if keys.is_valid(row) => {
                 let key = keys.value(row);
                 Ok(Some(removed(tree, &|name| name == key)?))
@@ -170,10 +170,10 @@ fn delete(call: &Call) -> Result<ArrayRef> {
 }
 
 fn delete_path(call: &Call) -> Result<ArrayRef> {
-    let (documents, paths) = (jsonb(call, 0)?, TextLists::of(call, 1)?);
+    let (documents, paths) = (Trees::of(call, 0)?, TextLists::of(call, 1)?);
     let mut texts = LargeStringBuilder::with_capacity(call.rows, 0);
     for row in 0..call.rows {
-        match (tree(&documents, row)?, paths.get(row)?) {
+        match (documents.get(row)?, paths.get(row)?) {
             (Some(tree), Some(path)) => {
                 texts.append_value(removed_path(tree, &borrowed(&path))?.to_text());
             }
@@ -250,11 +250,11 @@ fn flags(call: &Call, place: usize, otherwise: bool) -> Result<BooleanArray> {
 
 fn set(call: &Call) -> Result<ArrayRef> {
     let inserts = call.function == "jsonb_insert";
-    let (documents, paths, values) = (jsonb(call, 0)?, TextLists::of(call, 1)?, jsonb(call, 2)?);
+    let (documents, paths, values) = (Trees::of(call, 0)?, TextLists::of(call, 1)?, Trees::of(call, 2)?);
     let flags = flags(call, 3, !inserts)?;
     let mut texts = LargeStringBuilder::with_capacity(call.rows, 0);
     for row in 0..call.rows {
-        match (tree(&documents, row)?, paths.get(row)?, tree(&values, row)?) {
+        match (documents.get(row)?, paths.get(row)?, values.get(row)?) {
             (Some(tree), Some(path), Some(value)) if flags.is_valid(row) => {
                 let flag = flags.value(row);
                 let placement = match inserts {
@@ -271,12 +271,12 @@ fn set(call: &Call) -> Result<ArrayRef> {
 }
 
 fn set_lax(call: &Call) -> Result<ArrayRef> {
-    let (documents, paths, values) = (jsonb(call, 0)?, TextLists::of(call, 1)?, jsonb(call, 2)?);
+    let (documents, paths, values) = (Trees::of(call, 0)?, TextLists::of(call, 1)?, Trees::of(call, 2)?);
     let flags = flags(call, 3, true)?;
     let treatments = if call.len() > 4 { Some(call.text(4)?) } else { None };
     let mut texts = LargeStringBuilder::with_capacity(call.rows, 0);
     for row in 0..call.rows {
-        let (Some(tree), Some(path), true) = (tree(&documents, row)?, paths.get(row)?, flags.is_valid(row)) else {
+        let (Some(tree), Some(path), true) = (documents.get(row)?, paths.get(row)?, flags.is_valid(row)) else {
             texts.append_null();
             continue;
         };
@@ -289,7 +289,7 @@ fn set_lax(call: &Call) -> Result<ArrayRef> {
             Some(treatments) => treatments.value(row),
         };
         let (path, create) = (borrowed(&path), flags.value(row));
-        let changed = match (self::tree(&values, row)?, treatment) {
+        let changed = match (values.get(row)?, treatment) {
             (Some(value), _) => set_path(tree, &path, value, Placement::Set { create }),
             (None, "raise_exception") => {
                 return fail(SqlState::NULL_VALUE_NOT_ALLOWED, "JSON value must not be null");
@@ -308,8 +308,8 @@ fn set_lax(call: &Call) -> Result<ArrayRef> {
 }
 
 fn strip(call: &Call) -> Result<ArrayRef> {
-    let documents = jsonb(call, 0)?;
-    changed(call, (0..call.rows).map(|row| Ok(tree(&documents, row)?.map(without_nulls))))
+    let documents = Trees::of(call, 0)?;
+    changed(call, (0..call.rows).map(|row| Ok(documents.get(row)?.map(without_nulls))))
 }
 
 fn strip_text(call: &Call) -> Result<ArrayRef> {
@@ -356,13 +356,13 @@ fn write_stripped(json: Json, out: &mut String) -> Result<()> {
 }
 
 fn pretty(call: &Call) -> Result<ArrayRef> {
-    let documents = jsonb(call, 0)?;
-    let mut reserved = call.budget.reserve(call.rows, documents.value_data().len());
+    let documents = Trees::of(call, 0)?;
+    let mut reserved = call.budget.reserve(call.rows, documents.texts().value_data().len());
     let mut built = StringViewBuilder::with_capacity(call.rows);
     for row in 0..call.rows {
-        match tree(&documents, row)? {
+        match documents.get(row)? {
             Some(tree) => {
-                reserved.value(documents.value(row).len().saturating_add(tree.pretty_blanks(0)))?;
+                reserved.value(documents.texts().value(row).len().saturating_add(tree.pretty_blanks(0)))?;
                 let mut out = String::new();
                 tree.write_pretty(0, &mut out);
                 built.append_value(out);

@@ -10,11 +10,14 @@ use arrow::array::{
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
 use datafusion::common::Result;
+use datafusion::execution::memory_pool::MemoryReservation;
 
 use super::super::cast::cast_array;
 use super::super::error::{Error, SqlState, fail};
+use super::super::frames::FrameLimits;
 use super::super::kind::Kind;
 use super::super::scalar::Call;
+use super::super::workspace::reserve_tree;
 use super::list_of;
 use crate::types::json::{Json, Tree};
 use crate::types::{SqlValue, array_of, parse_text, type_by_name};
@@ -61,16 +64,35 @@ impl Documents {
 }
 
 /// The `jsonb` of an argument.
-pub(super) fn jsonb(call: &Call, place: usize) -> Result<LargeStringArray> {
+fn jsonb(call: &Call, place: usize) -> Result<LargeStringArray> {
     Ok(call.as_type(place, &DataType::LargeUtf8)?.as_string::<i64>().clone())
 }
 
-/// A `jsonb` taken apart.
-pub(super) fn tree(array: &LargeStringArray, row: usize) -> Result<Option<Tree<'_>>> {
-    if array.is_null(row) {
-        return Ok(None);
+/// A column of `jsonb` whose documents are taken apart one by one, in memory of the statement.
+pub(super) struct Trees {
+    texts: LargeStringArray,
+    _largest: Option<MemoryReservation>,
+}
+
+impl Trees {
+    /// The `jsonb` of an argument.
+    pub(super) fn of(call: &Call, place: usize) -> Result<Self> {
+        let texts = jsonb(call, place)?;
+        let largest = reserve_tree(call.options.extensions.get::<FrameLimits>(), &texts)?;
+        Ok(Self { texts, _largest: largest })
     }
-    Ok(Some(Tree::read(array.value(row))?))
+
+    /// The document of a row; None for NULL.
+    pub(super) fn get(&self, row: usize) -> Result<Option<Tree<'_>>> {
+        if self.texts.is_null(row) {
+            return Ok(None);
+        }
+        Ok(Some(Tree::read(self.texts.value(row))?))
+    }
+
+    pub(super) fn texts(&self) -> &LargeStringArray {
+        &self.texts
+    }
 }
 
 /// Rows of texts: the steps of a path, or keys.

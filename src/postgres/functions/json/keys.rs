@@ -8,7 +8,7 @@ use datafusion::common::Result;
 
 use super::super::kind::Kind;
 use super::super::scalar::{Call, Function, immutable};
-use super::documents::{jsonb, tree};
+use super::documents::Trees;
 use crate::types::json::sort_key;
 
 /// Texts in PostgreSQL's order.
@@ -23,11 +23,11 @@ pub(in super::super) static KEY: Function = immutable(
 );
 
 fn run(call: &Call) -> Result<ArrayRef> {
-    let documents = jsonb(call, 0)?;
+    let documents = Trees::of(call, 0)?;
     let mut keys = StringViewBuilder::with_capacity(call.rows);
     let mut key = String::new();
     for row in 0..call.rows {
-        match tree(&documents, row)? {
+        match documents.get(row)? {
             Some(tree) => {
                 key.clear();
                 sort_key(&tree, &mut key);

@@ -6,6 +6,7 @@
 
 mod change;
 mod contains;
+mod normalize;
 mod number;
 mod order;
 mod scanner;
@@ -14,6 +15,7 @@ mod tree;
 
 pub use change::{Placement, concatenated, removed, removed_at, removed_path, set_path, without_nulls};
 pub use contains::contains;
+pub use normalize::normalized;
 pub use order::sort_key;
 pub use text::{Json, JsonKind};
 pub use tree::{Tree, write_quoted};
@@ -24,17 +26,6 @@ use super::{Error, SqlState};
 const DEPTH_MAX: usize = 500;
 
 type Result<T> = std::result::Result<T, Error>;
-
-/// The text of a `jsonb`.
-///
-/// # Errors
-/// What is no JSON, and what a `jsonb` cannot hold.
-pub fn normalized(text: &str) -> Result<String> {
-    let tree = Tree::read(text)?;
-    let mut out = String::with_capacity(text.len());
-    tree.write(&mut out);
-    Ok(out)
-}
 
 fn invalid() -> Error {
     Error::new(SqlState::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json")

@@ -10,9 +10,9 @@ use super::{DEPTH_MAX, Result, invalid, too_deep, too_large};
 mod tests;
 
 /// A value has at most so many parts.
-const NODES_MAX: usize = 4 << 20;
+pub(super) const NODES_MAX: usize = 4 << 20;
 /// What exponents make of the numbers of a value, in bytes.
-const DIGITS_MAX: usize = 16 << 20;
+pub(super) const DIGITS_MAX: usize = 16 << 20;
 /// Blanks by which `jsonb_pretty` indents.
 const INDENT: usize = 4;
 
@@ -50,13 +50,7 @@ impl<'a> Tree<'a> {
 
     /// An object of members in any order.
     pub fn object(mut members: Vec<Member<'a>>) -> Self {
-        if !members.is_sorted_by(|(left, _), (right, _)| is_before(left, right)) {
-            // Stable: of equal keys the last one stays the last.
-            members.sort_by(|(left, _), (right, _)| (left.len(), left.as_ref()).cmp(&(right.len(), right.as_ref())));
-            members.reverse();
-            members.dedup_by(|(one, _), (other, _)| one == other);
-            members.reverse();
-        }
+        sort_members(&mut members);
         Tree::Object(members)
     }
 
@@ -152,6 +146,19 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Brings members of an object into order, of several with one key the last; whether they were not.
+pub(super) fn sort_members<T>(members: &mut Vec<(Cow<'_, str>, T)>) -> bool {
+    if members.is_sorted_by(|(left, _), (right, _)| is_before(left, right)) {
+        return false;
+    }
+    // Stable: of equal keys the last one stays the last.
+    members.sort_by(|(left, _), (right, _)| (left.len(), left.as_ref()).cmp(&(right.len(), right.as_ref())));
+    members.reverse();
+    members.dedup_by(|(one, _), (other, _)| one == other);
+    members.reverse();
+    true
+}
+
 fn is_before(left: &str, right: &str) -> bool {
     (left.len(), left) < (right.len(), right)
 }
@@ -203,6 +210,7 @@ impl<'a> Reader<'a> {
                     let key = decoded(self.scanner.key()?)?;
                     members.push((key, self.value(depth + 1)?));
                 }
+                members.shrink_to_fit();
                 Tree::object(members)
             }
             Some(b'[') => {
@@ -211,6 +219,8 @@ impl<'a> Reader<'a> {
                 while self.scanner.has_item(b']', elements.is_empty())? {
                     elements.push(self.value(depth + 1)?);
                 }
+                // Many small ones would take four times as much.
+                elements.shrink_to_fit();
                 Tree::Array(elements)
             }
             Some(b'"') => Tree::String(decoded(self.scanner.string()?)?),
