@@ -118,6 +118,8 @@ fn batch(schema: &SchemaRef, reads: &[TableRead]) -> Result<RecordBatch> {
         number(|read| Some(read.pages.whole)),
         number(|read| Some(read.rows_max)),
         number(|read| Some(read.bytes_max)),
+        number(|read| Some(read.service_cost.requests_max)),
+        number(|read| Some(read.service_cost.entities_max)),
     ];
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
 }

@@ -78,6 +78,8 @@ fn table_read(read: &TableRead) -> Map<String, Value> {
     set("Pages", share(read.pages));
     set("Rows Read", json!(read.rows_max));
     set("Plan Bytes", json!(read.bytes_max));
+    set("Service Requests", json!(read.service_cost.requests_max));
+    set("Service Entities", json!(read.service_cost.entities_max));
     if read.recent_rows_max > 0 {
         set("Recent Rows", json!(read.recent_rows_max));
     }

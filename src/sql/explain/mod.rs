@@ -7,6 +7,7 @@ mod json;
 mod node;
 mod operators;
 mod read;
+mod service_cost;
 mod text;
 
 use std::sync::Arc;

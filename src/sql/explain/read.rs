@@ -22,6 +22,7 @@ use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 use datafusion::physical_plan::sorts::sort::SortExec;
 
+use super::service_cost::ServiceCost;
 use crate::access::AccessPath;
 use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
 use rowkey_base::Result;
@@ -66,6 +67,7 @@ pub(super) struct TableRead {
     pub rows_max: u64,
     pub bytes_max: u64,
     pub hint: Option<String>,
+    pub service_cost: ServiceCost,
     /// Bounds that operators above find out while they run: on which columns, from where, and once
     /// the plan has run, which they were.
     pub run_time_bounds: Option<String>,
@@ -178,6 +180,7 @@ async fn describe(exec: &EntityScanExec, above: Option<&'static str>, analyzed: 
     }
     read.recent_rows_max = exec.recent_rows().map_err(from_datafusion)?;
     read.rows_max += read.recent_rows_max;
+    read.service_cost = ServiceCost::of(&read, scan.access.keys.ranges().len(), read.rows_max, exec.order());
     if let (Some(_), Some(limit), true) = (&read.order, read.limit, read.residual.is_empty()) {
         stop_at(&mut read, limit as u64);
     }

@@ -2,6 +2,7 @@
 
 use super::node::{Node, Property};
 use super::read::{Share, TableRead};
+use super::service_cost::ServiceCost;
 use rowkey_postgres::syntax::ExplainOptions;
 
 /// How far a node's own lines, and the arrows of its inputs, stand behind its name.
@@ -47,7 +48,7 @@ fn add(node: &Node, indent: usize, arrow: &str, options: &ExplainOptions, lines:
         lines.push(format!("{:indent$}{name}: {value}", ""));
     }
     if let Some(read) = &node.read {
-        lines.extend(details(read).into_iter().map(|line| format!("{:indent$}{line}", "")));
+        lines.extend(details(read, options.verbose).into_iter().map(|line| format!("{:indent$}{line}", "")));
     }
     for child in &node.children {
         match &child.subplan {
@@ -63,7 +64,7 @@ fn add(node: &Node, indent: usize, arrow: &str, options: &ExplainOptions, lines:
 /// What the name of a node says already.
 const UNSPOKEN: [&str; 6] = ["Strategy", "Join Type", "CTE Name", "Alias", "Operation", "Relation Name"];
 
-fn details(read: &TableRead) -> Vec<String> {
+fn details(read: &TableRead, verbose: bool) -> Vec<String> {
     let keys = read.point_keys.map(|keys| format!(" (keys={keys})")).unwrap_or_default();
     let mut lines = vec![format!("access path: {}{keys}", read.path), format!("key bounds: {}", read.keys)];
     if let Some(bounds) = &read.run_time_bounds {
@@ -93,6 +94,10 @@ fn details(read: &TableRead) -> Vec<String> {
             false => String::new(),
         };
         lines.push(format!("actual: rows={}, bytes={}{from}", actual.rows, bytes(actual.bytes)));
+    }
+    if verbose {
+        let ServiceCost { requests_max, entities_max } = read.service_cost;
+        lines.push(format!("Table service: requests<={requests_max}, entities<={entities_max}"));
     }
     if let Some(hint) = &read.hint {
         lines.push(format!("hint: {hint}"));

@@ -15,7 +15,7 @@ pub(crate) const ENTITY_TYPES: &str = "entity_types";
 pub(crate) const ACCESS_PATHS_TEXTS: [&str; 6] = ["table", "path", "keys", "residual", "order", "hint"];
 
 /// Columns of `access_paths` that are numbers.
-pub(crate) const ACCESS_PATHS_NUMBERS: [&str; 11] = [
+pub(crate) const ACCESS_PATHS_NUMBERS: [&str; 13] = [
     "point_keys",
     "range_partitions",
     "range_partitions_all",
@@ -27,6 +27,8 @@ pub(crate) const ACCESS_PATHS_NUMBERS: [&str; 11] = [
     "pages_all",
     "rows_max",
     "bytes_max",
+    "service_requests_max",
+    "service_entities_max",
 ];
 
 /// Columns of `entity_types`.

@@ -22,7 +22,7 @@ mod widening;
 
 pub(crate) use columns::{ColumnSource, ColumnsCache, TableColumns, WidenedType, ticks_name};
 pub(crate) use entity_rows::EntityRows;
-pub(crate) use key_order::ScanInKeyOrder;
+pub(crate) use key_order::{Direction, ScanInKeyOrder};
 pub(crate) use scan_exec::{EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, batch_rows_min};
 pub(crate) use snapshot_aggregate::AggregateFromSnapshot;
 pub use table::ScanOptions;
