@@ -13,6 +13,7 @@ mod relations;
 mod snapshot_catalog;
 mod statement_planner;
 mod statement_state;
+mod summary_relation;
 mod views;
 
 pub use column::Column;

@@ -1,4 +1,5 @@
-//! Functions in FROM that stand for a query: `rowkey.odata` and `rowkey.entities_from_json`.
+//! Functions in FROM that stand for a query: `rowkey.odata`, `rowkey.entities_from_json` and
+//! `rowkey.summarize`.
 //!
 //! Each becomes a subquery, or a table and a condition, before anything else looks at the
 //! statement. So it is planned, explained and kept in views like any other query.
@@ -18,10 +19,12 @@ use rowkey_postgres::syntax::{Request, Source, parse, visit_selects_mut, visit_t
 use super::entities_relation::EntitiesRelation;
 use super::odata_relation;
 use super::snapshot_catalog::SnapshotCatalog;
+use super::summary_relation;
 use crate::system_catalog::ROWKEY_SCHEMA;
 
 const ODATA: &str = "odata";
 const ENTITIES_FROM_JSON: &str = "entities_from_json";
+const SUMMARIZE: &str = "summarize";
 
 /// Puts subqueries in the place of the functions.
 ///
@@ -53,6 +56,7 @@ pub(super) fn expand(statement: &mut ast::Statement, tables: &SnapshotCatalog, s
                 entities_at = Some(at);
                 entities(texts.as_deref())
             }
+            SUMMARIZE => summary_relation::sql(texts.as_deref(), tables).and_then(|sql| query_of(&sql)),
             _ => odata_relation::sql(texts.as_deref(), tables).and_then(|sql| query_of(&sql)),
         };
         let subquery = subquery.map_err(|error| error.at(at))?;
@@ -176,7 +180,7 @@ fn function_named(name: &ObjectName) -> Option<&'static str> {
     if !is(schema, ROWKEY_SCHEMA) {
         return None;
     }
-    [ODATA, ENTITIES_FROM_JSON].into_iter().find(|wanted| is(function, wanted))
+    [ODATA, ENTITIES_FROM_JSON, SUMMARIZE].into_iter().find(|wanted| is(function, wanted))
 }
 
 /// The value of an argument, which has to be known before the statement is planned.
