@@ -26,7 +26,7 @@ use datafusion::sql::sqlparser::ast::{
 use inference::{infer_more, is_comparison, moves_moments, parameter_fields};
 
 use crate::ctes::gathered;
-use crate::functions::{held_constant, is_long, like_value, typed_constant};
+use crate::functions::{like_value, typed_constant};
 use crate::types::{PostgresType, SqlValue, TextStyle, arrow_type, parse_text, text_value, type_by_name, type_of};
 use rowkey_base::{Error, Result, SqlState};
 
@@ -265,14 +265,14 @@ pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &
     }
     let values = values.iter().zip(types).map(|(value, ty)| {
         let array = value.to_array(ty)?;
-        Ok(Constant::of(match ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)? {
+        Ok(match ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)? {
             // The digits behind the point are those of what stands beside it.
             ScalarValue::Decimal128(None, precision, _) => ScalarValue::Decimal128(None, precision, 0),
             // As NaNs are stored.
             ScalarValue::Float64(Some(value)) if value.is_nan() => ScalarValue::Float64(Some(f64::NAN)),
             ScalarValue::Float32(Some(value)) if value.is_nan() => ScalarValue::Float32(Some(f32::NAN)),
             value => value,
-        }))
+        })
     });
     let values = values.collect::<Result<Vec<_>>>()?;
     let mut bound = Bound { values: &values, bytes: vec![0; values.len()], changes_columns: false };
@@ -280,22 +280,9 @@ pub fn with_values(plan: LogicalPlan, types: &[&'static PostgresType], values: &
     plan.map_err(from_datafusion)
 }
 
-/// A value as it stands in a plan.
-enum Constant {
-    Literal(ScalarValue),
-    /// All places refer to it.
-    Held(Expr),
-}
-
-impl Constant {
-    fn of(value: ScalarValue) -> Self {
-        if is_long(&value) { Self::Held(held_constant(value)) } else { Self::Literal(value) }
-    }
-}
-
 /// Values that are being put in the place of parameters.
 struct Bound<'a> {
-    values: &'a [Constant],
+    values: &'a [ScalarValue],
     /// What the copies of each take so far.
     bytes: Vec<usize>,
     /// Whether the columns of a node so far may be others, as to NULL: those above are made of
@@ -310,10 +297,6 @@ impl Bound<'_> {
         let place = place_of(id);
         let value = place.and_then(|place| Some((self.values.get(place)?, self.bytes.get_mut(place)?)));
         let Some((value, bytes)) = value else { return plan_err!("there is no parameter {id}") };
-        let value = match value {
-            Constant::Held(call) => return Ok(call.clone()),
-            Constant::Literal(value) => value,
-        };
         let is_copy = *bytes > 0;
         *bytes = bytes.saturating_add(value.size());
         if is_copy && *bytes > COPIED_BYTES_MAX {

@@ -56,7 +56,7 @@ fn many_long_constants_are_computed_while_there_are_rows() {
     );
     assert_eq!(client.value(&used), "0");
     let used = format!("select {}", list("length($1 || '#')", " + "));
-    assert_eq!(client.ask_extended(&used, &[&literal]).rows, [[Some("100000390".to_owned())]]);
+    assert_eq!(client.ask_extended(&used, &[&literal]).code(), "54001");
     assert_eq!(client.ask_extended(&used, &["abc"]).rows, [[Some("490".to_owned())]]);
     server.assert_well_within(700);
     assert!(server.peak_mibibytes() < 700, "{} MiB", server.peak_mibibytes());

@@ -91,12 +91,10 @@ fn long_parameters_of_many_sessions_take_bounded_memory() {
                 scope.spawn(|| {
                     let mut client = server.connect();
                     assert_eq!(client.ask("set statement_timeout = '20s'").errors, []);
-                    for _ in 0..3 {
-                        let answer = client.ask_extended(text, &[parameter]);
-                        match answer.errors.is_empty() {
-                            true => drop(answered.fetch_add(1, Ordering::Relaxed)),
-                            false => assert!(["53200", "54000", "57014"].contains(&answer.code()), "{text}"),
-                        }
+                    let answer = client.ask_extended(text, &[parameter]);
+                    match answer.errors.is_empty() {
+                        true => drop(answered.fetch_add(1, Ordering::Relaxed)),
+                        false => assert!(["53200", "54000", "57014"].contains(&answer.code()), "{text}"),
                     }
                 });
             }

@@ -21,7 +21,6 @@ use super::abbreviated::{in_full, known_type};
 use super::cast;
 use super::collecting::{held_bytes, shown_bytes};
 use super::error::{SqlState, fail};
-use super::held_constant::HeldConstant;
 use super::item_comparison_names::is_item_comparison;
 use super::kind::Kind;
 use super::value_budget::{Reserved, ValueBudget};
@@ -271,7 +270,6 @@ impl Scalar {
     /// Whether a call of the function has one value that no plan holds.
     pub(super) fn is_deferred(function: &ScalarUDF) -> bool {
         function.inner().downcast_ref::<Self>().is_some_and(|scalar| scalar.deferred)
-            || function.inner().is::<HeldConstant>()
     }
 
     fn made(function: &'static Function, deferred: bool) -> Arc<ScalarUDF> {

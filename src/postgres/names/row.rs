@@ -149,7 +149,10 @@ impl Resolver<'_> {
             return Err(NameError::unsupported("a row without columns is not supported").at_node(name));
         }
         let members = columns().flat_map(|column| {
-            let label = Expr::value(Value::SingleQuotedString(column.name.as_ref().to_owned()));
+            // The row of a table has a type of its own, whose names no alias changes.
+            let of_table = column.origin.as_ref().filter(|_| source.relation.is_some());
+            let name = of_table.map_or(&column.name, |origin| &origin.column);
+            let label = Expr::value(Value::SingleQuotedString(name.as_ref().to_owned()));
             [label, column.expr(span)]
         });
         let row = call("named_struct", members.collect(), span);

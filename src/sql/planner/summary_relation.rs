@@ -70,6 +70,9 @@ struct Summary {
     column: String,
 }
 
+/// A column of the answer: its name, what it has for a column of the table, and its type.
+type Column = (&'static str, fn(&Summary) -> Value, &'static str);
+
 enum Value {
     Text(String),
     Aggregate(String),
@@ -77,8 +80,8 @@ enum Value {
 }
 
 impl Summary {
-    /// Names, values and types of the columns of the answer, but for the number of entities.
-    const COLUMNS: [(&'static str, fn(&Self) -> Value, &'static str); 9] = [
+    /// All columns but the number of entities.
+    const COLUMNS: [Column; 9] = [
         ("property", |summary| Value::Text(summary.name.clone()), "text"),
         ("type", |summary| Value::Text(summary.type_name.to_owned()), "text"),
         ("present", |summary| Value::Aggregate(format!("count({})", summary.column)), "bigint"),

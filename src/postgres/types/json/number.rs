@@ -27,11 +27,12 @@ pub(super) fn plain<'a>(number: &'a str, spare: &mut usize) -> Result<Cow<'a, st
         None => 0,
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let written = number.get(..usize::from(negative) + mantissa.len()).unwrap_or(number);
     let is_zero = mantissa.bytes().all(|byte| matches!(byte, b'0' | b'.'));
     let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
     // Most numbers: within all limits as they are written.
     if exponent == 0 && !(negative && is_zero) && length(fraction) <= SCALE_MAX && length(whole) <= WHOLE_DIGITS_MAX {
-        return Ok(Cow::Borrowed(number));
+        return Ok(Cow::Borrowed(written));
     }
     let scale = length(fraction).saturating_sub(exponent).max(0);
     // Where the point is, counted from the first digit that is not zero.
@@ -46,7 +47,7 @@ pub(super) fn plain<'a>(number: &'a str, spare: &mut usize) -> Result<Cow<'a, st
         return Err(overflow());
     }
     if exponent == 0 && !(negative && is_zero) {
-        return Ok(Cow::Borrowed(number));
+        return Ok(Cow::Borrowed(written));
     }
     let size = usize::try_from(point.max(1) + scale).unwrap_or(usize::MAX);
     if !is_zero && size > number.len() {
