@@ -22,7 +22,7 @@ use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 use datafusion::physical_plan::sorts::sort::SortExec;
 
-use super::service_cost::ServiceCost;
+use super::service_cost::{ServiceCost, ServiceQuery};
 use crate::access::AccessPath;
 use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
 use rowkey_base::Result;
@@ -180,7 +180,16 @@ async fn describe(exec: &EntityScanExec, above: Option<&'static str>, analyzed: 
     }
     read.recent_rows_max = exec.recent_rows().map_err(from_datafusion)?;
     read.rows_max += read.recent_rows_max;
-    read.service_cost = ServiceCost::of(&read, scan.access.keys.ranges().len(), read.rows_max, exec.order());
+    let query = ServiceQuery {
+        point_keys: read.point_keys.map(|keys| keys as u64),
+        ranges: scan.access.keys.ranges().len() as u64,
+        range_partitions: read.range_partitions.part,
+        rows_max: read.rows_max,
+        has_residual: !read.residual.is_empty(),
+        order: exec.order(),
+        limit: read.limit.map(|limit| limit as u64),
+    };
+    read.service_cost = query.cost();
     if let (Some(_), Some(limit), true) = (&read.order, read.limit, read.residual.is_empty()) {
         stop_at(&mut read, limit as u64);
     }

@@ -1,7 +1,6 @@
-//! What the same read costs against the Table service: the requests that a client sends, and the
-//! entities that the service reads for them.
+//! What a read costs against the Table service: the requests that a client sends, and the entities
+//! that the service reads for them.
 
-use super::read::TableRead;
 use crate::provider::Direction;
 
 #[cfg(test)]
@@ -17,29 +16,35 @@ pub(super) struct ServiceCost {
     pub entities_max: u64,
 }
 
-impl ServiceCost {
-    /// A point is a request. Each range of keys is a query, whose pages end at 1,000 entities and at
-    /// a boundary of range partitions. The service filters while it reads, and knows one order:
-    /// entities of the bounds are read until a filter has passed enough, or all of them for the last.
-    ///
-    /// `ranges`: of keys; `rows_in_bounds`: between them, at most.
-    pub(super) fn of(read: &TableRead, ranges: usize, rows_in_bounds: u64, order: Option<Direction>) -> Self {
-        if let Some(keys) = read.point_keys {
-            let keys = keys as u64;
-            return Self { requests_max: keys, entities_max: keys.min(rows_in_bounds) };
+/// A question as the service may be asked it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ServiceQuery {
+    pub point_keys: Option<u64>,
+    /// Ranges of keys.
+    pub ranges: u64,
+    pub range_partitions: u64,
+    /// Between the keys, at most.
+    pub rows_max: u64,
+    pub has_residual: bool,
+    pub order: Option<Direction>,
+    pub limit: Option<u64>,
+}
+
+impl ServiceQuery {
+    /// A point is a request. Each range of keys is a query, whose pages end at 1,000 entities and
+    /// at a boundary of range partitions. The service filters while it reads and knows one order:
+    /// where a filter is left, or the last ones are asked for, all within the keys is read.
+    pub(super) fn cost(&self) -> ServiceCost {
+        if let Some(keys) = self.point_keys {
+            return ServiceCost { requests_max: keys, entities_max: keys.min(self.rows_max) };
         }
-        if ranges == 0 {
-            return Self::default();
+        if self.ranges == 0 {
+            return ServiceCost::default();
         }
-        let stops = read.residual.is_empty() && order != Some(Direction::Backward);
-        let entities_max = match read.limit {
-            Some(limit) if stops => rows_in_bounds.min(limit as u64),
-            _ => rows_in_bounds,
-        };
-        let ranges = ranges as u64;
-        let boundaries = read.range_partitions.part.saturating_sub(1);
-        // The last page of a range may be full to the last entity.
-        let requests_max = ranges + boundaries + entities_max.saturating_sub(1) / PAGE_ENTITIES;
-        Self { requests_max, entities_max }
+        let stops = !self.has_residual && self.order != Some(Direction::Backward);
+        let entities_max = self.limit.filter(|_| stops).map_or(self.rows_max, |limit| limit.min(self.rows_max));
+        let boundaries = self.range_partitions.saturating_sub(1);
+        let requests_max = self.ranges + boundaries + entities_max.saturating_sub(1) / PAGE_ENTITIES;
+        ServiceCost { requests_max, entities_max }
     }
 }
