@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use crate::robustness::is_long;
 use crate::robustness::server::Server;
 
 /// Expected answers are those of PostgreSQL 15.
@@ -85,6 +86,7 @@ fn long_parameters_are_values_like_others() {
 #[test]
 fn long_parameters_of_many_sessions_take_bounded_memory() {
     let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    let sessions = if is_long() { 12 } else { 3 };
     let numbers = "1,".repeat(1_500_000);
     let arrays = "[1],".repeat(700_000);
     let cases = [
@@ -94,7 +96,7 @@ fn long_parameters_of_many_sessions_take_bounded_memory() {
     ];
     for (text, parameter) in &cases {
         thread::scope(|scope| {
-            for _ in 0..12 {
+            for _ in 0..sessions {
                 scope.spawn(|| {
                     let mut client = server.connect();
                     assert_eq!(client.ask("set statement_timeout = '5s'").errors, []);
