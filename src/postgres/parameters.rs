@@ -291,9 +291,9 @@ struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// The value of a parameter once more, as it is or of just its type. Rules of the planner copy
-    /// a plan with its values: many copies of a long one are too many.
-    fn value(&mut self, id: &str, is_bare: bool) -> datafusion::common::Result<Expr> {
+    /// The value of a parameter once more. Rules of the planner copy a plan with its values: many
+    /// copies of a long one are too many.
+    fn value(&mut self, id: &str) -> datafusion::common::Result<ScalarValue> {
         let place = place_of(id);
         let value = place.and_then(|place| Some((self.values.get(place)?, self.bytes.get_mut(place)?)));
         let Some((value, bytes)) = value else { return plan_err!("there is no parameter {id}") };
@@ -307,7 +307,7 @@ impl Bound<'_> {
             );
             return Err(external(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).with_hint(hint)));
         }
-        Ok(if is_bare { Expr::Literal(value.clone(), None) } else { typed_constant(value.clone()) })
+        Ok(value.clone())
     }
 }
 
@@ -324,7 +324,10 @@ fn bind(node: LogicalPlan, values: &mut Bound) -> datafusion::common::Result<Tra
         }
         let name = names.save(&expr);
         let bound = expr.transform_up(|expr| match expr {
-            Expr::Placeholder(placeholder) => Ok(Transformed::yes(values.value(&placeholder.id, is_limit)?)),
+            Expr::Placeholder(placeholder) => {
+                let value = values.value(&placeholder.id)?;
+                Ok(Transformed::yes(if is_limit { Expr::Literal(value, None) } else { typed_constant(value) }))
+            }
             Expr::Like(like) => Ok(like_value(like)),
             expr => Ok(Transformed::no(expr)),
         })?;

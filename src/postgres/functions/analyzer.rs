@@ -463,8 +463,7 @@ fn with_postgres_outputs(plan: LogicalPlan, inputs: &DFSchema, zone: &Zone) -> R
     if !differs {
         return Ok(plan);
     }
-    let resolver =
-        Resolver { schema: &schema, zone: Some(zone), stored: false, copies: None, limits: None, dropped: false };
+    let resolver = Resolver::over(&schema, Some(zone));
     let columns = schema.iter().enumerate().map(|(place, (qualifier, field))| {
         let column = Expr::Column(Column::new(qualifier.cloned(), field.name()));
         let wanted = place.checked_sub(first).and_then(|place| wanted.get(place)).and_then(Option::as_ref);
@@ -580,8 +579,7 @@ fn join(join: Join, zone: &Zone) -> Result<LogicalPlan> {
     let mut join = set_operations::intersected(join, zone)?;
     let mut both = join.left.schema().as_ref().clone();
     both.merge(join.right.schema());
-    let resolver =
-        Resolver { schema: &both, zone: Some(zone), stored: false, copies: None, limits: None, dropped: false };
+    let resolver = Resolver::over(&both, Some(zone));
     let keys = std::mem::take(&mut join.on);
     join.on = keys
         .into_iter()

@@ -79,6 +79,7 @@ mod ordered_set;
 mod overlaid;
 mod overlaps;
 mod percentile;
+mod planned_casts;
 mod planner;
 mod range_offsets;
 mod records;

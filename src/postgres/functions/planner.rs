@@ -36,7 +36,7 @@ impl ExprPlanner for PostgresOperators {
             true => left,
             false => abbreviated(left, |operand| type_of(operand, schema).ok()),
         };
-        let resolver = Resolver { schema, zone: None, stored: false, copies: None, limits: None, dropped: false };
+        let resolver = Resolver::over(schema, None);
         let array = |expr: &Expr| resolver.kind(expr) == Some(Kind::Array);
         let contains = match op {
             BinaryOperator::AtArrow => "arraycontains",
@@ -178,8 +178,7 @@ impl ExprPlanner for PostgresOperators {
     /// There are no maps: `map` is a name like another.
     fn plan_make_map(&self, args: Vec<Expr>) -> Result<PlannerResult<Vec<Expr>>> {
         let schema = DFSchema::empty();
-        let resolver =
-            Resolver { schema: &schema, zone: None, stored: false, copies: None, limits: None, dropped: false };
+        let resolver = Resolver::over(&schema, None);
         // Of columns no types are known here.
         let types = match args.iter().any(Expr::any_column_refs) {
             true => String::new(),

@@ -3,15 +3,13 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, FieldRef};
-use arrow_schema::extension::Uuid;
+use arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, ExprSchemable, Operator};
 
 use super::arithmetic;
 use super::array_literal;
-use super::cast::{self, PostgresCast};
 use super::common_type::{ALIKE, are_untyped, common_type, is_varchar, literal, unmatched};
 use super::conditional::may_fail;
 use super::constant_bytes::constant_bytes;
@@ -22,19 +20,17 @@ use super::error::{SqlState, fail};
 use super::frames::FrameLimits;
 use super::json;
 use super::keys;
-use super::kind::{Kind, NUMERIC_DIGITS_MAX, decimal_of, unknown_text};
+use super::kind::{Kind, decimal_of, unknown_text};
 use super::like_texts;
-use super::numeric_like::{numeric_like, numerics_like, type_beside, type_literals};
+use super::numeric_like::{type_beside, type_literals};
 use super::optimization_barrier::optimization_barrier;
 use super::records;
 use super::regular_expressions;
 use super::scalar::{Function, MAKE_ARRAY, NULLIF_OPERAND, Scalar, type_of};
 use super::stored_types;
 use super::strings;
-use super::type_names::{ANY_NUMERIC, NUMERIC_SCALE_DEFAULT, TYPE_LENGTH};
 use super::typed_texts::{as_text_of_type, as_varchars};
 use super::zone::Zone;
-use crate::types::POSTGRES_TYPE;
 
 /// Longer constant texts are not made while a statement is planned.
 const CONSTANT_BYTES_MAX: usize = 64 << 10;
@@ -53,6 +49,13 @@ pub(super) struct Resolver<'a> {
     pub limits: Option<&'a FrameLimits>,
     /// Whether constants are left of which PostgreSQL computes none.
     pub dropped: bool,
+}
+
+impl<'a> Resolver<'a> {
+    /// Of expressions whose statement is not known.
+    pub(super) fn over(schema: &'a DFSchema, zone: Option<&'a Zone>) -> Self {
+        Self { schema, zone, stored: false, copies: None, limits: None, dropped: false }
+    }
 }
 
 impl Resolver<'_> {
@@ -108,7 +111,7 @@ impl Resolver<'_> {
                 let args = args.into_iter().map(|argument| self.with_blanks(argument)).collect();
                 self.resolve(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))
             }
-            Expr::Cast(Cast { expr, field }) => self.cast(*expr, &field),
+            Expr::Cast(Cast { expr, field }) => self.planned_cast(*expr, &field),
             Expr::ScalarFunction(function)
                 if self.zone.is_some()
                     && match function.func.name() {
@@ -538,126 +541,10 @@ impl Resolver<'_> {
         }
         Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), Operator::StringConcat, Box::new(right))))
     }
-
-    /// `expr` in another type, as PostgreSQL casts it. Constants are cast at once.
-    pub(super) fn to(&self, expr: Expr, from: &DataType, wanted: &DataType) -> Result<Expr> {
-        if from == wanted {
-            return Ok(expr);
-        }
-        let field = Field::new("", wanted.clone(), true);
-        // As stored columns are: DataFusion wants alike what is above and below a UNION.
-        let is_uuid = Kind::of(wanted) == Kind::Uuid;
-        self.cast_to_field(expr, from, Arc::new(if is_uuid { field.with_extension_type(Uuid) } else { field }))
-    }
-
-    fn cast(&self, expr: Expr, field: &FieldRef) -> Result<Expr> {
-        let expr = if Kind::of(field.data_type()) == Kind::Bytea { self.with_blanks(expr) } else { expr };
-        let Ok(from) = type_of(&expr, self.schema) else {
-            return Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), Arc::clone(field))));
-        };
-        let named = field.metadata().get(POSTGRES_TYPE).map(String::as_str);
-        if named == Some(ANY_NUMERIC) {
-            let wanted = numeric_like(&expr, &from);
-            return self.to(expr, &from, &wanted);
-        }
-        if let Some(wanted) = numerics_like(&expr, &from, field) {
-            return self.to(expr, &from, &wanted);
-        }
-        let plain = named.is_none() && !field.metadata().contains_key(TYPE_LENGTH);
-        if plain && from == *field.data_type() {
-            return Ok(self.as_plain(expr, field));
-        }
-        self.cast_to_field(expr, &from, Arc::clone(field))
-    }
-
-    /// A planned cast again, now that the type of its argument is settled and the zone known.
-    pub(super) fn recast(&self, function: ScalarFunction, target: FieldRef) -> Result<Expr> {
-        let ScalarFunction { func, mut args } = function;
-        match args.pop() {
-            Some(argument) if args.is_empty() => {
-                let from = type_of(&argument, self.schema)?;
-                if from == *target.data_type() && target.metadata().is_empty() {
-                    return Ok(self.as_plain(argument, &target));
-                }
-                self.cast_to_field(argument, &from, target)
-            }
-            last => {
-                args.extend(last);
-                Ok(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))
-            }
-        }
-    }
-
-    fn cast_to_field(&self, expr: Expr, from: &DataType, field: FieldRef) -> Result<Expr> {
-        let wanted = field.data_type();
-        let plain = field.metadata().is_empty();
-        if let (Expr::Literal(value, metadata), Some(zone)) = (&expr, self.zone)
-            && plain
-        {
-            // How times are read is a setting, so that PostgreSQL reads those of expressions when
-            // there are rows.
-            let waits = Kind::of(wanted).is_temporal() && Kind::of(from) == Kind::Text && unknown_text(&expr).is_none();
-            match cast::cast_value(value, &field, zone, self.limits) {
-                // Where a whole column is cast, what is that small is rounded to the digits that
-                // the column has.
-                Ok(ScalarValue::Decimal128(Some(0), NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT))
-                    if let Some(number) = float(value).filter(|number| *number != 0.0) =>
-                {
-                    return fail(
-                        SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
-                        format!("numeric {number:e} has more than 38 digits"),
-                    );
-                }
-                Ok(cast) => return Ok(Expr::Literal(cast, metadata.clone())),
-                Err(_) if waits || (self.dropped && unknown_text(&expr).is_none()) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        // A literal in quotes is read where it stands.
-        if let (Expr::Literal(value, _), Some(zone), Kind::Uuid) = (&expr, self.zone, Kind::of(wanted))
-            && unknown_text(&expr).is_some()
-        {
-            cast::cast_value(value, &field, zone, self.limits)?;
-        }
-        // What DataFusion casts just so stays visible to it.
-        let lossless = match (Kind::of(from), Kind::of(wanted)) {
-            (Kind::Null, _) => true,
-            (from, wanted) if from.is_integer() && (wanted.is_integer() || wanted.is_float()) => {
-                from == wanted || from.common(wanted) == Some(wanted)
-            }
-            (Kind::Oid, Kind::Int8) | (Kind::Float4, Kind::Float8) | (Kind::Text, Kind::Text) => true,
-            (left, Kind::Numeric) if left.is_integer() => match (decimal_of(from), decimal_of(wanted)) {
-                (Some((digits, _)), Some((precision, scale))) => {
-                    i16::from(digits) <= i16::from(precision) - i16::from(scale)
-                }
-                _ => false,
-            },
-            _ => false,
-        };
-        if lossless && plain {
-            // As the cast that runs says of itself.
-            let nullable = expr.nullable(self.schema).unwrap_or(true);
-            let field = Arc::new(field.as_ref().clone().with_nullable(nullable));
-            return Ok(Expr::Cast(Cast::new_from_field(Box::new(expr), field)));
-        }
-        if !cast::exists(Kind::of(from), Kind::of(wanted)) {
-            let message = format!("cannot cast type {} to {}", shown_type(from), shown_type(wanted));
-            return fail(SqlState::CANNOT_COERCE, message);
-        }
-        Ok(Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![expr])))
-    }
 }
 
 pub(super) fn call(function: &'static super::scalar::Function, args: Vec<Expr>) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(Scalar::udf(function), args))
-}
-
-/// A type in messages.
-fn shown_type(data_type: &DataType) -> String {
-    match data_type {
-        DataType::List(item) => format!("{}[]", Kind::of(item.data_type()).name()),
-        data_type => Kind::of(data_type).name().to_owned(),
-    }
 }
 
 /// An array of `json` or `jsonb`, whose elements DataFusion compares as texts.
@@ -677,14 +564,6 @@ pub(super) fn is_null(expr: &Expr) -> bool {
 
 pub(super) fn null_of_boolean() -> Expr {
     Expr::Literal(ScalarValue::Boolean(None), None)
-}
-
-fn float(value: &ScalarValue) -> Option<f64> {
-    match value {
-        ScalarValue::Float64(value) => *value,
-        ScalarValue::Float32(value) => value.map(f64::from),
-        _ => None,
-    }
 }
 
 fn is_float_literal(expr: &Expr) -> bool {

@@ -267,7 +267,6 @@ impl Scalar {
         function.inner().downcast_ref::<Self>().map(|scalar| Self::made(scalar.function, true))
     }
 
-    /// Whether a call of the function has one value that no plan holds.
     pub(super) fn is_deferred(function: &ScalarUDF) -> bool {
         function.inner().downcast_ref::<Self>().is_some_and(|scalar| scalar.deferred)
     }

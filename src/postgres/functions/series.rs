@@ -183,8 +183,7 @@ fn undefined<T>(kinds: &[Kind]) -> Result<T> {
 /// An argument's value, with the type that PostgreSQL gives it.
 fn constant(arg: &Expr, zone: &Zone) -> Result<ScalarValue> {
     let schema = DFSchema::empty();
-    let resolver =
-        Resolver { schema: &schema, zone: Some(zone), stored: false, copies: None, limits: None, dropped: false };
+    let resolver = Resolver::over(&schema, Some(zone));
     match resolver.resolve(arg.clone())? {
         Expr::Literal(value, _) => match Moment::of(&value) {
             Some((data_type, text)) => {

@@ -159,14 +159,12 @@ pub(super) fn projected(plan: LogicalPlan, wanted: &[Option<DataType>], zone: &Z
     // Literals are cast where they stand, so that a text becomes what it is read as.
     if let LogicalPlan::Projection(projection) = plan {
         let schema = Arc::clone(projection.input.schema());
-        let resolver =
-            Resolver { schema: &schema, zone: Some(zone), stored: false, copies: None, limits: None, dropped: false };
+        let resolver = Resolver::over(&schema, Some(zone));
         let exprs = cast_all(projection.expr, wanted, &projection.schema, &resolver)?;
         return Ok(LogicalPlan::Projection(Projection::try_new(exprs, projection.input)?));
     }
     let schema = Arc::clone(plan.schema());
-    let resolver =
-        Resolver { schema: &schema, zone: Some(zone), stored: false, copies: None, limits: None, dropped: false };
+    let resolver = Resolver::over(&schema, Some(zone));
     let columns = schema.iter().map(|(qualifier, field)| Expr::Column(Column::new(qualifier.cloned(), field.name())));
     let exprs = cast_all(columns.collect(), wanted, &schema, &resolver)?;
     Ok(LogicalPlan::Projection(Projection::try_new(exprs, Arc::new(plan))?))

@@ -24,18 +24,21 @@ pub(super) fn reserve_reading(
     texts: &ArrayRef,
     kind: Kind,
 ) -> Result<Option<MemoryReservation>> {
+    if !matches!(kind, Kind::Array | Kind::Jsonb) {
+        return Ok(None);
+    }
     // Literals and parameters are of the other form.
     let texts: Vec<&str> = match (texts.as_string_view_opt(), texts.as_string_opt::<i32>()) {
         (Some(texts), _) => counted(texts.iter()).collect(),
         (_, Some(texts)) => counted(texts.iter()).collect(),
         _ => return Ok(None),
     };
+    let number_of = |byte| texts.iter().map(move |text| memchr_iter(byte, text.as_bytes()).count());
     let items = match kind {
         // All arrays are there together.
-        Kind::Array => texts.iter().map(|text| memchr_iter(b',', text.as_bytes()).count()).sum(),
+        Kind::Array => number_of(b',').sum(),
         // One by one, and no more than the members of objects.
-        Kind::Jsonb => texts.iter().map(|text| memchr_iter(b':', text.as_bytes()).count()).max().unwrap_or(0),
-        _ => return Ok(None),
+        _ => number_of(b':').max().unwrap_or(0),
     };
     reserve_items(limits, items)
 }

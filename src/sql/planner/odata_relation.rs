@@ -2,7 +2,6 @@
 //! service holds for (specification, section 2.9), with the columns of the table.
 
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_model::TableName;
 
 use super::snapshot_catalog::{PUBLIC, SnapshotCatalog};
 use crate::odata::Filter;
@@ -20,14 +19,8 @@ pub(super) fn sql(arguments: Option<&[&str]>, tables: &SnapshotCatalog) -> Resul
         Some(_) => return Err(wrong("rowkey.odata takes the name of a table and a filter")),
         None => return Err(wrong("the arguments of rowkey.odata are texts, and no parameters or expressions")),
     };
-    let catalog = &tables.snapshot.catalog;
-    let found = TableName::parse(name).ok().and_then(|name| catalog.table(&tables.account, &name));
-    let Some(table) = found else {
-        if catalog.view(&tables.account, name).is_some() {
-            return Err(wrong(&format!("rowkey.odata reads tables, and \"{name}\" is a view")));
-        }
-        return Err(tables.no_such_table(name));
-    };
+    let of_view = || wrong(&format!("rowkey.odata reads tables, and \"{name}\" is a view"));
+    let table = tables.table_called(name, of_view)?;
     let condition = filter.to_sql(table, &tables.columns.of(table))?;
     Ok(format!("SELECT * FROM \"{PUBLIC}\".\"{}\" WHERE {condition}", table.name))
 }

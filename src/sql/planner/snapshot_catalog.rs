@@ -9,11 +9,12 @@ use datafusion::common::{DataFusionError, Result};
 use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
 use crate::provider::{ColumnsCache, EntityTable, ScanOptions};
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, Setting, SystemCatalog};
+use rowkey_base::Error;
 use rowkey_model::{AccountName, TableName};
 use rowkey_postgres::error::external;
 use rowkey_postgres::functions;
 use rowkey_storage::run::RunFiles;
-use rowkey_storage::{Snapshot, Store, View};
+use rowkey_storage::{Snapshot, Store, Table, View};
 
 /// The schema that tables lie in.
 pub(crate) const PUBLIC: &str = "public";
@@ -54,6 +55,16 @@ pub(crate) struct SnapshotCatalog {
 }
 
 impl SnapshotCatalog {
+    /// The table of a name; `of_view` is the error for a view.
+    pub(super) fn table_called(&self, name: &str, of_view: impl FnOnce() -> Error) -> rowkey_base::Result<&Arc<Table>> {
+        let catalog = &self.snapshot.catalog;
+        let table = TableName::parse(name).ok().and_then(|name| catalog.table(&self.account, &name));
+        table.ok_or_else(|| match catalog.view(&self.account, name) {
+            Some(_) => of_view(),
+            None => self.no_such_table(name),
+        })
+    }
+
     /// That there is no table or view of a name, with the most similar one.
     pub(super) fn no_such_table(&self, name: &str) -> rowkey_base::Error {
         let names = self.table_names();

@@ -2,7 +2,6 @@
 
 use arrow::datatypes::FieldRef;
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_model::TableName;
 use rowkey_postgres::deparse::quote_identifier;
 use rowkey_postgres::types::type_of;
 use rowkey_storage::run::OTHER_COLUMN;
@@ -27,14 +26,8 @@ pub(super) fn sql(arguments: Option<&[&str]>, tables: &SnapshotCatalog) -> Resul
         Some(_) => return Err(wrong("rowkey.summarize takes the name of a table")),
         None => return Err(wrong("the argument of rowkey.summarize is a text, and no parameter or expression")),
     };
-    let catalog = &tables.snapshot.catalog;
-    let found = TableName::parse(name).ok().and_then(|name| catalog.table(&tables.account, &name));
-    let Some(table) = found else {
-        if catalog.view(&tables.account, name).is_some() {
-            return Err(wrong(&format!("rowkey.summarize reads tables, and \"{name}\" is a view")));
-        }
-        return Err(tables.no_such_table(name));
-    };
+    let of_view = || wrong(&format!("rowkey.summarize reads tables, and \"{name}\" is a view"));
+    let table = tables.table_called(name, of_view)?;
     let columns = tables.columns.of(table);
     let parts: Vec<String> =
         columns.visible().chunks(COLUMNS_AT_ONCE).map(|columns| of_columns(&table.name.to_string(), columns)).collect();
@@ -58,6 +51,7 @@ fn of_columns(table: &str, columns: &[FieldRef]) -> String {
         let items: Vec<String> = items.collect();
         lists.push(format!("unnest(ARRAY[{}]::{data_type}[]) AS {name}", items.join(", ")));
     }
+    // Behind name and type: one number for all.
     lists.insert(2, "entities".to_owned());
     format!("SELECT {} FROM (SELECT {} FROM \"{PUBLIC}\".\"{table}\") AS t", lists.join(", "), values.join(", "))
 }
