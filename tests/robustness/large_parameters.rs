@@ -83,6 +83,20 @@ fn long_parameters_are_values_like_others() {
     assert!(server.peak_mibibytes() < 700, "{} MiB", server.peak_mibibytes());
 }
 
+/// Taken apart, such a document takes some forty times its length.
+#[test]
+fn a_document_is_normalised_without_being_taken_apart() {
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    let mut client = server.connect();
+    let document = format!("[{}1]", "[1],".repeat(700_000));
+    let before = server.peak_mibibytes();
+    let answer = client.ask_extended("select length($1::jsonb::text)", &[&document]);
+    assert_eq!(answer.rows, [[Some("3500003".to_owned())]], "{:?}", answer.errors);
+    let taken = server.peak_mibibytes() - before;
+    assert!(taken < 90, "{taken} MiB");
+    server.assert_well_within(700);
+}
+
 #[test]
 fn long_parameters_of_many_sessions_take_bounded_memory() {
     let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
