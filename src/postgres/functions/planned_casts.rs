@@ -1,5 +1,5 @@
-//! Casts while a statement is planned: constants are cast at once, and what DataFusion casts just so
-//! stays visible to it.
+//! Casts while a statement is planned: constants are cast at once, and what DataFusion casts just
+//! so stays visible to it.
 
 use std::sync::Arc;
 
