@@ -147,7 +147,7 @@ impl ExtensionPlanner for PlanDeferredValues {
 
 /// Computes the rows of VALUES while they are read.
 #[derive(Debug)]
-struct DeferredValuesExec {
+pub(crate) struct DeferredValuesExec {
     rows: Arc<Vec<Vec<Arc<dyn PhysicalExpr>>>>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,

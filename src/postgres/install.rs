@@ -6,7 +6,7 @@ use datafusion::execution::context::SessionState;
 
 use crate::error::from_datafusion;
 use crate::functions::{self, ObjectNames};
-use crate::{ctes, deferred_values, desugar, window_top_k, workarounds};
+use crate::{ctes, deferred_values, desugar, source_order, window_top_k, workarounds};
 use rowkey_base::Result;
 use rowkey_base::clock::Clock;
 
@@ -24,7 +24,8 @@ pub fn install(state: SessionState, clock: &Arc<dyn Clock>) -> Result<SessionSta
         let state = functions::register(state, clock, ObjectNames::default())?;
         let state = desugar::install(state)?;
         let state = workarounds::install(state)?;
-        let state = deferred_values::install(window_top_k::install(state)?);
+        let state = source_order::install(window_top_k::install(state)?)?;
+        let state = deferred_values::install(state);
         let mut state = ctes::install(state)?;
         functions::system::register(&mut state)?;
         Ok(state)

@@ -2,8 +2,9 @@
 //!
 //! A text becomes statements in [`syntax`]; [`names`] says which relation, column and alias each
 //! identifier means; [`desugar`] turns what DataFusion does not take into what it does; [`ctes`]
-//! computes WITH queries once, and `deferred_values` long VALUES while they are read; the [`types`]
-//! and [`functions`] are PostgreSQL's; [`parameters`] have their types inferred; workarounds keep
+//! computes WITH queries once, and `deferred_values` long VALUES while they are read, and
+//! `source_order` keeps rows of functions in their order; the [`types`] and [`functions`] are
+//! PostgreSQL's; [`parameters`] have their types inferred; workarounds keep
 //! DataFusion's faults away from plans. [`install()`] puts all of it into a session.
 //! [`cancellation`] is how a statement that computes is stopped, and what goes wrong comes out
 //! through [`error`].
@@ -24,6 +25,7 @@ mod pass_through;
 pub mod plan_size;
 pub mod rules;
 pub mod settings;
+mod source_order;
 pub mod suggestion;
 pub mod syntax;
 pub mod type_modifiers;

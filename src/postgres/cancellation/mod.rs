@@ -35,3 +35,4 @@ pub use planning::{PlanningSignals, check_between};
 pub use row_bytes::row_bytes;
 pub use signals::{Interrupt, Signals, interrupted, timed_out};
 pub use token::{CancellableRows, CancellationToken};
+pub(crate) use unions::appended;

@@ -103,12 +103,24 @@ fn unordered(plan: Arc<dyn ExecutionPlan>, is_ordered: bool) -> Result<Arc<dyn E
         _ => Arc::clone(input),
     });
     let inputs = inputs.collect();
-    Ok(PassThroughExec::over(replace_children_if_necessary(plan, inputs)?, InTurn))
+    Ok(PassThroughExec::over(replace_children_if_necessary(plan, inputs)?, InTurn { at_once: INPUTS_AT_ONCE }))
+}
+
+/// The rows of a union one input after another, each from one partition.
+pub(crate) fn appended(union: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let inputs = union.children().into_iter().map(|input| match input.output_partitioning().partition_count() {
+        0 | 1 => Arc::clone(input),
+        _ => Arc::new(CoalescePartitionsExec::new(Arc::clone(input))) as _,
+    });
+    let inputs = inputs.collect();
+    Ok(PassThroughExec::over(replace_children_if_necessary(Arc::clone(union), inputs)?, InTurn { at_once: 1 }))
 }
 
 /// Some inputs of a union are read beside each other, the others after them.
 #[derive(Debug, Clone, Copy)]
-struct InTurn;
+struct InTurn {
+    at_once: usize,
+}
 
 impl PassThrough for InTurn {
     const NAME: &'static str = "InTurnExec";
@@ -116,11 +128,11 @@ impl PassThrough for InTurn {
     fn properties(&self, input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
         let properties = input.properties().as_ref().clone();
         let properties = properties.with_eq_properties(EquivalenceProperties::new(input.schema()));
-        Arc::new(properties.with_partitioning(Partitioning::UnknownPartitioning(INPUTS_AT_ONCE)))
+        Arc::new(properties.with_partitioning(Partitioning::UnknownPartitioning(self.at_once)))
     }
 
     fn keeps_order(&self) -> bool {
-        false
+        self.at_once == 1
     }
 
     fn input_partition(&self, _: Option<usize>) -> Option<usize> {
@@ -134,7 +146,7 @@ impl PassThrough for InTurn {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let union = Arc::clone(input);
-        let inputs: Vec<_> = partitions_of_inputs(input).skip(partition).step_by(INPUTS_AT_ONCE).collect();
+        let inputs: Vec<_> = partitions_of_inputs(input).skip(partition).step_by(self.at_once).collect();
         let rows = stream::iter(inputs).map(move |partitions| {
             // Those of one input may depend on each other.
             let each = partitions.map(|partition| union.execute(partition, Arc::clone(&context)));
