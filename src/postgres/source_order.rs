@@ -1,5 +1,5 @@
-//! Rows of functions and VALUES come in the order of their source where it can be seen, and those of
-//! UNION ALL one input after another.
+//! Rows of functions and VALUES come in the order of their source where it can be seen, and those
+//! of UNION ALL one input after another.
 //!
 //! SQL promises no order without ORDER BY, but in PostgreSQL these have one, and people rely on it:
 //! `SELECT array_agg(x * 2) FROM unnest($1) x`, `SELECT 'name' UNION ALL SELECT name FROM t`.
