@@ -1,4 +1,5 @@
-//! The log of requests, on standard error: a line for each event of our own.
+//! The log on standard error: a line for each event of our own. Plans that sessions ask for are
+//! logged in any case, requests and statements where the command line says so.
 //!
 //! Spans are of no use where a line tells all of a request, so none are kept; that spares a
 //! collector of them.
@@ -16,22 +17,28 @@ use super::failure::{Failure, tell};
 
 /// What the targets of our own events begin with.
 const OWN: &str = "rowkey::";
+/// The target of those of plans.
+const PLANS: &str = "rowkey::plan";
+/// Their field of several lines.
+const PLAN: &str = "plan";
 
-/// Writes events from now on.
-pub(super) fn start(form: LogForm) -> Result<(), Failure> {
-    let log = RequestLog { form, clock: SystemClock::new() };
+/// Writes events from now on; without a form, plans alone.
+pub(super) fn start(requests: Option<LogForm>) -> Result<(), Failure> {
+    let logged = if requests.is_some() { OWN } else { PLANS };
+    let log = RequestLog { form: requests.unwrap_or(LogForm::Text), logged, clock: SystemClock::new() };
     tracing::subscriber::set_global_default(log)
         .map_err(|error| Failure::defect(format!("the log of requests cannot be written: {error}")))
 }
 
 struct RequestLog {
     form: LogForm,
+    logged: &'static str,
     clock: SystemClock,
 }
 
 impl Subscriber for RequestLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && *metadata.level() <= Level::INFO && metadata.target().starts_with(OWN)
+        metadata.is_event() && *metadata.level() <= Level::INFO && metadata.target().starts_with(self.logged)
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -60,10 +67,14 @@ fn line(form: LogForm, fields: &Map<String, Value>) -> String {
         LogForm::Json => Value::Object(fields.clone()).to_string(),
         LogForm::Text => {
             let field = |(name, value): (&String, &Value)| match value {
-                Value::String(text) if !text.is_empty() && !text.contains([' ', '"']) => format!("{name}={text}"),
+                Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '\n']) => format!("{name}={text}"),
                 value => format!("{name}={value}"),
             };
-            fields.iter().map(field).collect::<Vec<_>>().join(" ")
+            let (plan, others): (Vec<_>, Vec<_>) = fields.iter().partition(|(name, _)| *name == PLAN);
+            let line = others.into_iter().map(field).collect::<Vec<_>>().join(" ");
+            // Behind the line, indented as the server's log of PostgreSQL has it.
+            let plan = plan.iter().filter_map(|(_, plan)| plan.as_str()).flat_map(str::lines);
+            plan.fold(line, |text, line| text + "\n    " + line)
         }
     }
 }
@@ -99,6 +110,10 @@ mod tests {
         fields.insert("id".to_owned(), "mine \"1\"".into());
         fields.insert("status".to_owned(), 200.into());
         assert_eq!(line(LogForm::Text, &fields), "id=\"mine \\\"1\\\"\" path=/a/Tables status=200");
+        fields.insert("plan".to_owned(), "Sort\n  ->  Table scan".into());
+        let with_plan = "id=\"mine \\\"1\\\"\" path=/a/Tables status=200\n    Sort\n      ->  Table scan";
+        assert_eq!(line(LogForm::Text, &fields), with_plan);
+        fields.remove("plan");
         assert_eq!(line(LogForm::Json, &fields), "{\"id\":\"mine \\\"1\\\"\",\"path\":\"/a/Tables\",\"status\":200}");
     }
 }

@@ -41,9 +41,7 @@ const TRY: [(&str, &str); 4] = [
 pub(super) async fn run(arguments: ServeArguments) -> Result<ExitStatus, Failure> {
     let address = resolve("--pg", &arguments.pg)?;
     let rest = RestDoor::of(&arguments.rest)?;
-    if let Some(form) = arguments.rest.log_requests {
-        request_log::start(form)?;
-    }
+    request_log::start(arguments.rest.log_requests)?;
     if let Some(folder) = arguments.copy_dir.as_ref().filter(|folder| !folder.is_dir()) {
         let message = format!("--copy-dir {}: there is no such folder", folder.display());
         return Err(Failure::usage(message, "make it first"));

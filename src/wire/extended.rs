@@ -163,6 +163,7 @@ impl Connection {
                     portal.state = PortalState::Finished;
                     self.session.put_portal(name, portal);
                     let tag = Box::pin(self.copy_in(copy, &mut guard)).await?;
+                    self.notices()?;
                     return self.wire.complete(tag);
                 }
                 Outcome::CopyOut(copy) => {

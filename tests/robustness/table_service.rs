@@ -69,6 +69,39 @@ fn it_is_served_beside_postgres_and_logs_requests() {
 }
 
 #[test]
+fn plans_of_slow_statements_are_logged_without_being_asked_for_requests() {
+    let serving = Serving::start(&[]);
+    let (_, port) = serving.0.address().rsplit_once(':').expect("an address");
+    let mut client = Client::connect(port.parse().expect("a port"), &[]);
+    assert_eq!(client.ask("set rowkey.log_plans_longer_than = 'soon'").code(), "22023");
+    client.ask("create table logged (n int)");
+    client.ask("select 'before'");
+    client.ask("set rowkey.log_plans_longer_than = 0");
+    client.ask("select count(*) filter (where x % 7 = 0) from generate_series(1, 100000) x");
+    client.ask("insert into logged (partitionkey, rowkey, n) select 'p', x::text, x from generate_series(1, 20) x");
+    client.ask("update logged set n = n + 1 where n < 5");
+    client.ask("set rowkey.log_plans_longer_than = '1h'");
+    client.ask("select 'quick'");
+    assert_eq!(client.ask("select sum(n) from logged").rows, [[Some("214".to_owned())]]);
+    let said = serving.end();
+    for line in [
+        "statement=\"select count(*) filter",
+        "Aggregate",
+        "Function Scan",
+        "(actual time=",
+        "Insert on logged",
+        "Rows Affected: 20",
+        "Update on logged",
+        "Rows Affected: 4",
+        "residual filter: (n < 5)",
+        "Execution Time:",
+    ] {
+        assert!(said.contains(line), "{line} in {said}");
+    }
+    assert!(!said.contains("'before'") && !said.contains("'quick'") && !said.contains("Rolled Back"), "{said}");
+}
+
+#[test]
 fn a_port_that_is_taken_is_a_warning_by_default_and_an_error_where_it_was_named() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();

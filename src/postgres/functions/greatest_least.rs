@@ -1,6 +1,8 @@
 //! `greatest` and `least`, which compare as PostgreSQL's operators do, and counts of NULLs.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, DynComparator, Int32Array, make_comparator};
@@ -40,28 +42,33 @@ fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
     let compared = values.iter().map(keys::of_array).collect::<Result<Vec<_>>>()?;
     // Of NULLs only those within arrays are compared.
     let order = |left: &ArrayRef, right: &ArrayRef| make_comparator(left, right, keys::NULLS_LAST);
-    let mut comparators: Vec<Vec<DynComparator>> = Vec::with_capacity(compared.len());
-    for (place, right) in compared.iter().enumerate() {
-        let with = compared[..place].iter().map(|left| order(right, left));
-        comparators.push(with.collect::<Result<Vec<_>, _>>()?);
-    }
-    let mut picked = Vec::with_capacity(call.rows);
-    for row in 0..call.rows {
-        let mut best: Option<usize> = None;
-        for (place, array) in compared.iter().enumerate() {
+    let mut best: Vec<Option<usize>> = vec![None; call.rows];
+    // With the best of the rows so far, which are few: those of all pairs of many arguments would be
+    // hundreds of megabytes.
+    let mut comparators: HashMap<usize, DynComparator> = HashMap::new();
+    for (place, array) in compared.iter().enumerate() {
+        comparators.clear();
+        for (row, best) in best.iter_mut().enumerate() {
             if array.is_null(row) {
                 continue;
             }
-            let better = match best {
+            let is_better = match *best {
                 None => true,
-                Some(best) => comparators[place][best](row, row) == wanted,
+                Some(best) => {
+                    let comparator = match comparators.entry(best) {
+                        Entry::Occupied(made) => made.into_mut(),
+                        Entry::Vacant(place) => place.insert(order(array, &compared[best])?),
+                    };
+                    comparator(row, row) == wanted
+                }
             };
-            if better {
-                best = Some(place);
+            if is_better {
+                *best = Some(place);
             }
         }
-        picked.push((best.unwrap_or(0), row));
     }
+    let picked: Vec<(usize, usize)> =
+        best.into_iter().enumerate().map(|(row, best)| (best.unwrap_or(0), row)).collect();
     let arrays: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
     Ok(interleave(&arrays, &picked)?)
 }

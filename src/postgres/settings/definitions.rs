@@ -1,7 +1,7 @@
 //! Settings with a meaning of their own here: type, default and meaning. Names and defaults are
 //! PostgreSQL 15's.
 
-use super::NEW_PROPERTIES;
+use super::{LOG_PLANS_LONGER_THAN, NEW_PROPERTIES};
 
 /// What values a setting takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -150,6 +150,12 @@ pub(super) static OWN: &[Definition] = &[
     fixed("max_identifier_length", COUNT, "255", "Longest name of a property."),
     fixed("max_index_keys", COUNT, "32", "Most columns of a key."),
     fixed("port", COUNT, "5433", "Port of the server."),
+    custom(
+        LOG_PLANS_LONGER_THAN,
+        Kind::Integer { min: -1, max: i32::MAX as i64, unit: "ms" },
+        "-1",
+        "Plans of statements that take as long are logged; 0 is all, -1 none.",
+    ),
     custom(
         NEW_PROPERTIES,
         Kind::Bool,

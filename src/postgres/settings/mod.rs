@@ -25,6 +25,9 @@ pub const READ_ONLY: &str = "transaction_read_only";
 /// Whether INSERT adds the columns that it names and its table does not have.
 pub const NEW_PROPERTIES: &str = "rowkey.new_properties";
 
+/// How long a statement takes whose plan is logged, as it ran.
+pub const LOG_PLANS_LONGER_THAN: &str = "rowkey.log_plans_longer_than";
+
 /// What the next transaction begins with.
 const READ_ONLY_DEFAULT: &str = "default_transaction_read_only";
 
@@ -71,6 +74,8 @@ pub struct Limits {
     pub idle_session_timeout: Option<Duration>,
     pub idle_in_transaction_session_timeout: Option<Duration>,
     pub is_read_only: bool,
+    /// Plans of statements that take as long are logged.
+    pub log_plans_longer_than: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -292,6 +297,11 @@ impl Settings {
         (milliseconds > 0).then(|| Duration::from_millis(milliseconds.unsigned_abs()))
     }
 
+    fn log_plans_longer_than(&self) -> Option<Duration> {
+        let milliseconds = value::integer(self.get(LOG_PLANS_LONGER_THAN)?, "ms")?;
+        u64::try_from(milliseconds).ok().map(Duration::from_millis)
+    }
+
     /// The least message that the client wants.
     pub fn least_message(&self) -> LeastMessage {
         match self.get("client_min_messages") {
@@ -352,6 +362,7 @@ impl Settings {
             idle_session_timeout: self.duration("idle_session_timeout"),
             idle_in_transaction_session_timeout: self.duration("idle_in_transaction_session_timeout"),
             is_read_only: self.is_on(READ_ONLY),
+            log_plans_longer_than: self.log_plans_longer_than(),
         };
     }
 }

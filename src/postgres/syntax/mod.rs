@@ -25,8 +25,7 @@ pub use merge_actions::is_nothing;
 pub(crate) use operators::is_comparison;
 pub use parameterize::{Literal, Parameterized};
 pub use parse::{
-    ParseMemory, analyzes_write, is_parsed_quickly, kept_bytes, only, parse, parse_all, parse_within, refused,
-    select_of, split,
+    ParseMemory, is_parsed_quickly, kept_bytes, only, parse, parse_all, parse_within, refused, select_of, split,
 };
 pub(crate) use placeholders::number_of;
 pub use placeholders::{count, used, used_in};

@@ -213,6 +213,11 @@ impl Compiler {
         MemoryConsumer::new(consumer).register(self.memory_pool())
     }
 
+    /// Where statements spill to, if it is a folder of its own.
+    pub(crate) fn spill(&self) -> Option<&Arc<SpillFolder>> {
+        self.options.spill.as_ref()
+    }
+
     pub(crate) fn memory_pool(&self) -> &Arc<dyn MemoryPool> {
         &self.state.state().runtime_env().memory_pool
     }

@@ -3,6 +3,7 @@
 pub(crate) mod copy;
 mod locked_rows;
 mod pending_rows;
+mod plan_log;
 mod portal;
 mod queries;
 mod rows;

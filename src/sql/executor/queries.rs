@@ -12,10 +12,11 @@ use datafusion::sql::sqlparser::ast;
 use super::Executor;
 use super::locked_rows::locked_rows;
 use super::pending_rows::begun;
+use super::plan_log::PlanLog;
 use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
 use crate::explain;
-use crate::planner::{Column, cancellable_rows, physical_plan};
+use crate::planner::{Column, physical_plan, run_cancellable};
 use crate::provider::with_tables;
 use crate::writes::{ParameterValues, SharedWriteSet};
 use rowkey_base::clock::timer_now;
@@ -95,9 +96,14 @@ impl Executor {
             // Large ones take long to copy.
             let query = query.as_ref().map_or_else(|| planned.statement.request.statement(), Ok)?;
             let logical = Logical::of(&context, &planned, query);
+            let log = PlanLog::begin(&context, &planned);
             let Physical { plan, task, locked } = executor.physical(&context, &planned, logical, &values).await?;
-            let rows = cancellable_rows(plan, task, &context.signals).map_err(from_datafusion)?;
-            let rows = begun(Box::pin(rows), executor.compiler.row_budget()).await;
+            let (plan, rows) = run_cancellable(plan, task, &context.signals).map_err(from_datafusion)?;
+            let rows = match log {
+                Some(log) => log.logged(plan, rows),
+                None => Box::pin(rows),
+            };
+            let rows = begun(rows, executor.compiler.row_budget()).await;
             Ok(match (planned.row_locks(), locked) {
                 (Some(locks), Some(table)) => {
                     locked_rows(rows, table, locks.is_exclusive, write_set, Arc::clone(&context.signals))?

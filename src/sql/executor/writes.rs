@@ -1,16 +1,18 @@
 //! Statements that write, from their text to their operations.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::execution::SendableRecordBatchStream;
 
 use super::Executor;
+use super::plan_log::PlanLog;
 use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, same_columns};
 use crate::definitions::Rewritten;
-use crate::explain::{self, Explained};
+use crate::explain::{self, Explained, RanWrite};
 use crate::writes::{
-    Action, MemoryBudget, Returned, SharedWriteSet, Source, Write, WriteMemory, WriteResult, WriteRunner,
+    Action, MemoryBudget, RanQueries, Returned, SharedWriteSet, Source, Write, WriteMemory, WriteResult, WriteRunner,
     refuse_etag_in_block, refuse_if_deleted, returning_query, returns_timestamp,
 };
 use rowkey_base::clock::timer_now;
@@ -97,6 +99,8 @@ impl Executor {
     ) -> Result<(Write, WriteResult)> {
         let written = prepared.statement.request.statement()?;
         let planner = self.compiler.planner(context);
+        let log = PlanLog::begin(context, prepared);
+        let ran = log.as_ref().map(|_| RanQueries::default());
         let write = Write::read(&planner, &prepared.statement, written)?;
         if !is_transaction {
             refuse_etag_in_block(&write)?;
@@ -112,8 +116,13 @@ impl Executor {
             zone: &planner.zone()?,
             now: context.now,
             is_transaction,
+            ran: ran.as_ref(),
         };
+        let began = timer_now();
         let result = runner.run(&write, budget).await?;
+        if let Some((log, ran)) = log.zip(ran) {
+            log.log_write(&explained(&write, &result, ran, Duration::ZERO, began.elapsed(), false)).await;
+        }
         // A transaction by itself comes before the deletions after its snapshot.
         if !is_transaction {
             self.refuse_if_deleted(&write.target.snapshot, &result.skipped, &context.signals).await?;
@@ -198,6 +207,7 @@ impl Executor {
         context: &StatementContext,
         prepared: &Arc<Prepared>,
         values: &Arc<[SqlValue]>,
+        mut budget: MemoryBudget,
     ) -> Result<SendableRecordBatchStream> {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let (signals, context) = (&context.signals, context.clone());
@@ -205,10 +215,48 @@ impl Executor {
             let Request::Explain { options, .. } = &prepared.statement.request else {
                 return Err(Error::new(SqlState::INTERNAL_ERROR, "no EXPLAIN"));
             };
-            let explained = executor.explained(&context, &prepared, &values).await?;
+            let explained = match options.analyze {
+                true => executor.analyzed(&context, &prepared, &values, &mut budget).await?,
+                false => executor.explained(&context, &prepared, &values).await?,
+            };
             explain::explain_write(&explained, *options).await
         };
         self.compiler.compute().run(signals, lines).await
+    }
+
+    /// What a statement that writes does up to its commit, and counts. Nothing of it is written.
+    async fn analyzed(
+        &self,
+        context: &StatementContext,
+        prepared: &Prepared,
+        values: &[SqlValue],
+        budget: &mut MemoryBudget,
+    ) -> Result<Explained> {
+        let began = timer_now();
+        let written = prepared.statement.request.statement()?;
+        let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+        let context = &self.compiler.with_new_properties(context, &prepared.statement, &declared).await?;
+        let planner = self.compiler.planner(context);
+        let write = Write::read(&planner, &prepared.statement, written)?;
+        let ran = RanQueries::default();
+        let runner = WriteRunner {
+            planner: &planner,
+            statement: &prepared.statement,
+            files: self.compiler.store().files(),
+            signals: &context.signals,
+            types: &prepared.parameters,
+            values,
+            style: context.session.settings.style(),
+            zone: &planner.zone()?,
+            now: context.now,
+            // No commit will find out whether keys exist.
+            is_transaction: false,
+            ran: Some(&ran),
+        };
+        let read_in = began.elapsed();
+        let result = runner.run(&write, budget).await?;
+        let took = began.elapsed().saturating_sub(read_in);
+        Ok(explained(&write, &result, ran, read_in, took, true))
     }
 
     /// The plan of what a statement reads.
@@ -224,13 +272,7 @@ impl Executor {
         let context = &self.compiler.with_new_properties(context, &prepared.statement, &declared).await?;
         let planner = self.compiler.planner(context);
         let write = Write::read(&planner, &prepared.statement, written)?;
-        let (verb, rows_given) = match &write.action {
-            Action::Insert { source: Source::Values(rows), .. } => ("Insert", rows.len()),
-            Action::Insert { .. } => ("Insert", 0),
-            Action::Update { .. } => ("Update", 0),
-            Action::Delete { .. } => ("Delete", 0),
-            Action::Merge { .. } => ("Merge", 0),
-        };
+        let (verb, rows_given) = explained_action(&write.action);
         let plan = match write.query()? {
             None => None,
             Some(query) => {
@@ -241,6 +283,35 @@ impl Executor {
             }
         };
         let table = write.target.name().to_owned();
-        Ok(Explained { verb, table, rows_given, plan, planned_in: began.elapsed() })
+        Ok(Explained { verb, table, rows_given, plan, ran: None, planned_in: began.elapsed() })
+    }
+}
+
+/// What a statement did and counted; it took so long, which planning its queries is a part of.
+fn explained(
+    write: &Write,
+    result: &WriteResult,
+    ran: RanQueries,
+    read_in: Duration,
+    took: Duration,
+    is_rolled_back: bool,
+) -> Explained {
+    let (plans, planned_in) = ran.into_plans();
+    let (verb, rows_given) = explained_action(&write.action);
+    let rows_returned = if write.returning.is_some() { result.count } else { 0 };
+    let took = took.saturating_sub(planned_in);
+    let ran = RanWrite { plans, rows_affected: result.count, rows_returned, is_rolled_back, took };
+    let table = write.target.name().to_owned();
+    Explained { verb, table, rows_given, plan: None, ran: Some(ran), planned_in: read_in + planned_in }
+}
+
+/// What EXPLAIN calls an action, and how many rows it gives itself.
+fn explained_action(action: &Action) -> (&'static str, usize) {
+    match action {
+        Action::Insert { source: Source::Values(rows), .. } => ("Insert", rows.len()),
+        Action::Insert { .. } => ("Insert", 0),
+        Action::Update { .. } => ("Update", 0),
+        Action::Delete { .. } => ("Delete", 0),
+        Action::Merge { .. } => ("Merge", 0),
     }
 }

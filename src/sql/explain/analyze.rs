@@ -44,7 +44,7 @@ pub(super) async fn run(
 }
 
 /// When the first operator of a plan began.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Started(DateTime<Utc>);
 
 /// `None` of a plan that did not run.

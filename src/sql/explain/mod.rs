@@ -36,8 +36,30 @@ pub(crate) struct Explained {
     pub rows_given: usize,
     /// How the rows are found.
     pub plan: Option<(Arc<dyn ExecutionPlan>, Arc<TaskContext>)>,
+    /// With ANALYZE.
+    pub ran: Option<RanWrite>,
     pub planned_in: Duration,
 }
+
+/// A statement that writes and has run up to its commit.
+pub(crate) struct RanWrite {
+    /// The queries that it ran; their operators have counted.
+    pub plans: Vec<Arc<dyn ExecutionPlan>>,
+    pub rows_affected: u64,
+    pub rows_returned: u64,
+    pub is_rolled_back: bool,
+    pub took: Duration,
+}
+
+/// How plans are logged.
+const LOGGED: ExplainOptions = ExplainOptions {
+    analyze: true,
+    verbose: false,
+    costs: true,
+    timing: true,
+    summary: true,
+    format: ExplainFormat::Text,
+};
 
 /// What stands behind the nodes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,8 +70,17 @@ struct Summary {
     rows_returned: Option<u64>,
 }
 
-/// How a statement that writes finds its rows. It writes nothing.
+/// How a statement that writes finds its rows. It writes nothing, with ANALYZE neither.
 pub(crate) async fn explain_write(explained: &Explained, options: ExplainOptions) -> Result<SendableRecordBatchStream> {
+    as_rows(write_lines(explained, options).await?)
+}
+
+/// A statement that has written, for a log.
+pub(crate) async fn ran_write_lines(explained: &Explained) -> Result<Vec<String>> {
+    write_lines(explained, LOGGED).await
+}
+
+async fn write_lines(explained: &Explained, options: ExplainOptions) -> Result<Vec<String>> {
     let mut modify = Node::new(format!("{} on {}", explained.verb, explained.table))
         .with("Operation", explained.verb.to_owned())
         .with("Relation Name", explained.table.clone());
@@ -61,10 +92,36 @@ pub(crate) async fn explain_write(explained: &Explained, options: ExplainOptions
             modify.estimate = node::Estimate { rows: 0, width: 0, ..input.estimate };
             modify.children.push(input);
         }
+        None if explained.ran.as_ref().is_some_and(|ran| !ran.plans.is_empty()) => {}
         None => modify.properties.push(("Rows Given", node::Property::Number(explained.rows_given as u64))),
     }
-    let summary = Summary { planning_ms: milliseconds(explained.planned_in), ..Summary::default() };
-    as_rows(written(&modify, &options, &summary))
+    if let Some(ran) = &explained.ran {
+        add_ran(&mut modify, ran, options).await?;
+    }
+    let summary = Summary {
+        planning_ms: milliseconds(explained.planned_in),
+        execution_ms: explained.ran.as_ref().map(|ran| milliseconds(ran.took)),
+        ..Summary::default()
+    };
+    Ok(written(&modify, &options, &summary))
+}
+
+/// What a statement counted, and the queries that it ran.
+async fn add_ran(modify: &mut Node, ran: &RanWrite, options: ExplainOptions) -> Result<()> {
+    modify.properties.push(("Rows Affected", node::Property::Number(ran.rows_affected)));
+    if ran.is_rolled_back {
+        modify.properties.push(("Rolled Back", node::Property::Text("yes".to_owned())));
+    }
+    let total_ms = milliseconds(ran.took);
+    modify.actual = Some(node::Actual { rows: ran.rows_returned, startup_ms: total_ms, total_ms });
+    let first = ran.plans.iter().filter_map(analyze::started).min();
+    for plan in &ran.plans {
+        let reads = read::reads(plan, true).await?;
+        let query = operators::tree(plan, &reads, first, options.verbose);
+        modify.estimate = node::Estimate { rows: 0, width: 0, ..query.estimate };
+        modify.children.push(query);
+    }
+    Ok(())
 }
 
 /// A plan as rows of one column, `QUERY PLAN`. With ANALYZE the plan is run and its rows are thrown
@@ -78,15 +135,30 @@ pub(crate) async fn explain(
 ) -> Result<SendableRecordBatchStream> {
     let ran = if options.analyze { Some(analyze::run(plan, context, signals).await?) } else { None };
     let plan = ran.as_ref().map_or(plan, |ran| &ran.plan);
-    let reads = read::reads(plan, options.analyze).await?;
-    let started = ran.as_ref().and_then(|_| analyze::started(plan));
-    let top = operators::tree(plan, &reads, started, options.verbose);
     let summary = Summary {
         planning_ms: milliseconds(planned_in),
         execution_ms: ran.as_ref().map(|ran| milliseconds(ran.took)),
         rows_returned: ran.as_ref().map(|ran| ran.rows),
     };
-    as_rows(written(&top, &options, &summary))
+    as_rows(plan_lines(plan, &options, &summary).await?)
+}
+
+/// A plan that has run, for a log.
+pub(crate) async fn ran_lines(
+    plan: &Arc<dyn ExecutionPlan>,
+    planned_in: Duration,
+    took: Duration,
+) -> Result<Vec<String>> {
+    let (planning_ms, execution_ms) = (milliseconds(planned_in), Some(milliseconds(took)));
+    plan_lines(plan, &LOGGED, &Summary { planning_ms, execution_ms, rows_returned: None }).await
+}
+
+/// A plan, which has run if it is analyzed.
+async fn plan_lines(plan: &Arc<dyn ExecutionPlan>, options: &ExplainOptions, summary: &Summary) -> Result<Vec<String>> {
+    let reads = read::reads(plan, options.analyze).await?;
+    let started = if options.analyze { analyze::started(plan) } else { None };
+    let top = operators::tree(plan, &reads, started, options.verbose);
+    Ok(written(&top, options, summary))
 }
 
 fn written(top: &Node, options: &ExplainOptions, summary: &Summary) -> Vec<String> {

@@ -21,7 +21,7 @@ pub(crate) use own_functions::{
     ACCESS_PATHS, ACCESS_PATHS_NUMBERS, ACCESS_PATHS_TEXTS, ENTITY_JSON, ENTITY_TYPES, ENTITY_TYPES_COLUMNS,
     FROM_INVERTED_TICKS, FROM_TICKS, INVERTED_TICKS, TICKS,
 };
-pub(crate) use physical::{cancellable_rows, physical_plan, run_cancellable};
+pub(crate) use physical::{physical_plan, run_cancellable};
 pub(crate) use planning_settings::PlanningSettings;
 pub(crate) use relation_functions::{goes_by_name, insert_of};
 pub(crate) use snapshot_catalog::{MEMORY_ROWS, PUBLIC, SnapshotCatalog};

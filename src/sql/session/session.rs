@@ -439,13 +439,18 @@ impl Session {
                 self.refuse_if_read_only("COPY FROM")?;
                 let context = self.context();
                 let budget = self.transaction.memory_budget();
-                Ok(Outcome::CopyIn(Box::new(self.executor.copy_in(&context, prepared, copy, budget)?)))
+                let is_in_block = self.transaction.status() != TransactionStatus::Idle;
+                let copy = self.executor.copy_in(&context, prepared, copy, budget, is_in_block)?;
+                Ok(Outcome::CopyIn(Box::new(copy)))
             }
             Request::Explain { statement, .. } => {
                 self.transaction.refuse_if_failed()?;
                 let context = self.context();
                 let lines = match rowkey_postgres::syntax::verb(statement) {
-                    Some(_) => Box::pin(self.executor.explain_write(&context, prepared, parameters)).await?,
+                    Some(_) => {
+                        let budget = self.transaction.memory_budget();
+                        Box::pin(self.executor.explain_write(&context, prepared, parameters, budget)).await?
+                    }
                     None => Box::pin(self.executor.explain(&context, prepared, parameters)).await?,
                 };
                 let columns = prepared.columns.clone().unwrap_or_else(|| Arc::from([]));

@@ -19,6 +19,7 @@ mod memory_budget;
 mod on_conflict;
 mod operations;
 mod prepare;
+mod ran_queries;
 mod returning;
 mod row_builder;
 mod row_locks;
@@ -34,6 +35,7 @@ pub(crate) use constants::{ConstantExpr, ParameterValues, constant_assignments, 
 pub(crate) use current_versions::{changed_meanwhile, current_versions, key_of, refuse_if_deleted};
 pub(crate) use memory_budget::{MemoryBudget, WriteMemory};
 pub(crate) use operations::{WriteResult, delete, insert, put};
+pub(crate) use ran_queries::RanQueries;
 pub(crate) use returning::{Returned, refuse_etag_in_block, returning_query, returns_timestamp};
 pub(crate) use row_builder::{TargetRowBuilder, properties_bytes};
 pub(crate) use run::{WriteRunner, duplicate_key};

@@ -16,6 +16,7 @@ use super::exact_copies::{ConflictCopies, ExactCopies};
 use super::memory_budget::MemoryBudget;
 use super::on_conflict::conflict_query;
 use super::operations::{WriteResult, delete, insert, put};
+use super::ran_queries::RanQueries;
 use super::returning::Returned;
 use super::row_builder::{TargetRowBuilder, properties_bytes, value_bytes};
 use super::syntax::{self, item};
@@ -24,7 +25,8 @@ use super::values::{AssignedColumn, Cell, keeps_values, parameter_value};
 use super::write::{
     Action, Clause, ClauseAction, Conflict, KEY_COLUMNS, Source, Write, constraint_name, too_few, too_many,
 };
-use crate::planner::StatementPlanner;
+use crate::planner::{StatementPlanner, run_cancellable};
+use rowkey_base::clock::timer_now;
 use rowkey_base::{Error, Result, SqlState, Violated};
 use rowkey_model::{DateTime, Entity, Key, Value};
 use rowkey_postgres::cancellation::Signals;
@@ -54,6 +56,8 @@ pub(crate) struct WriteRunner<'a> {
     /// Whether the statement is a transaction by itself: then the commit finds out whether a key
     /// exists.
     pub is_transaction: bool,
+    /// Where EXPLAIN ANALYZE keeps the plans that have run.
+    pub ran: Option<&'a RanQueries>,
 }
 
 impl WriteRunner<'_> {
@@ -80,10 +84,17 @@ impl WriteRunner<'_> {
         planner: &StatementPlanner,
         query: ast::Statement,
     ) -> Result<rowkey_postgres::cancellation::CancellableRows> {
+        let began = timer_now();
         let declared: Vec<_> = self.types.iter().map(|ty| Some(*ty)).collect();
         let planned = planner.resolved_query(self.statement, query, &write.functions, Vec::new(), &declared).await?;
         let plan = rowkey_postgres::parameters::with_values(planned.plan, self.types, self.values)?;
-        planner.execute(&plan, self.signals).await
+        let (plan, task) = planner.physical(&plan).await?;
+        let planned_in = began.elapsed();
+        let (plan, rows) = run_cancellable(plan, task, self.signals).map_err(from_datafusion)?;
+        if let Some(ran) = self.ran {
+            ran.add(plan, planned_in);
+        }
+        Ok(rows)
     }
 
     fn parameter(&self, number: usize, column: &TargetColumn) -> Result<Option<Value>> {

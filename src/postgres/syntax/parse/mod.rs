@@ -262,20 +262,11 @@ fn classify(statement: ast::Statement) -> Result<Request> {
                 return Err(refused(&statement));
             }
             let options = ExplainOptions::read(analyze, verbose, format, &options.unwrap_or_default())?;
-            if let Some(verb) = writes.filter(|_| options.analyze) {
-                return Err(analyzes_write(verb));
-            }
             Ok(Request::Explain { statement, options })
         }
         other if kinds::defines(&other) => Ok(Request::Define(Box::new(other))),
         other => Err(refused(&other)),
     }
-}
-
-/// The error of EXPLAIN ANALYZE of a statement that writes.
-pub fn analyzes_write(verb: &str) -> Error {
-    let message = format!("EXPLAIN ANALYZE of {verb} is not supported: it would write");
-    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).with_hint("EXPLAIN shows how it finds its rows")
 }
 
 /// The error of a statement that is not supported, which names its first words.

@@ -9,6 +9,7 @@ mod crash;
 mod defining_transactions;
 mod definitions;
 mod entities_from_json;
+mod entity_copies;
 mod exact_columns;
 mod import;
 mod import_tables;

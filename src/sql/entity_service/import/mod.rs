@@ -12,6 +12,7 @@ mod tables;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::executor::block_on;
 
@@ -109,6 +110,10 @@ impl EntityService {
         }
         edits.extend(merged.edits);
         options.progress.refuse_if_cancelled()?;
+        if options.is_whole.as_ref().is_some_and(|is_whole| !is_whole.load(Ordering::Acquire)) {
+            let message = "the input has more behind its last entity, the table is as it was";
+            return Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, message));
+        }
         options.progress.enter("writing");
         let committed = if edits.is_empty() { self.store.snapshot() } else { self.store.commit_job(&target, edits)? };
         // Unless it has been dropped since.

@@ -1,6 +1,7 @@
 //! How an import works.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::progress::ImportProgress;
 use rowkey_formats::{Format, KeyColumns, PropertyTypes, RejectsFile};
@@ -45,6 +46,11 @@ pub struct ImportOptions {
     pub progress: Arc<ImportProgress>,
     /// Encoded bytes of the entities of one run file; by default those of all others.
     pub file_bytes: Option<usize>,
+    /// Threads that decode; by default one for each processor.
+    pub threads: Option<usize>,
+    /// Set when an input that comes from elsewhere has come to its end: an import that finds it unset is
+    /// refused before it commits.
+    pub is_whole: Option<Arc<AtomicBool>>,
     /// Bytes of entities held for sorting input that is not in key order; more is spilled to disk.
     pub memory_bytes: usize,
 }
@@ -63,6 +69,8 @@ impl Default for ImportOptions {
             strict: false,
             progress: Arc::default(),
             file_bytes: None,
+            threads: None,
+            is_whole: None,
             memory_bytes: SORT_BYTES,
         }
     }

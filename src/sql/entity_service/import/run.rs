@@ -253,6 +253,7 @@ impl Import<'_> {
             source: self.conflicts.borrow_mut().add_input(source.name()),
             ..DecodeOptions::default()
         };
+        let options = DecodeOptions { threads: self.options.threads.unwrap_or(options.threads), ..options };
         let counts = rowkey_formats::decode(
             source,
             format,

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{self, CopySource, CopyTarget, Ident};
 
-use super::copy_in::{CopiedColumns, CopyIn};
+use super::copy_in::CopyIn;
 use super::copy_out::CopyOut;
+use super::entity_options::EntityCopyOptions;
 use super::options::{CopyOptions, ForceQuote};
+use super::rows_in::{CopiedColumns, RowsIn};
 use crate::compiler::{Prepared, StatementContext};
 use crate::executor::rows::Rows;
 use crate::executor::{Executor, Ran};
@@ -20,7 +22,7 @@ use rowkey_postgres::cancellation::Signals;
 use rowkey_postgres::syntax::CopyStatement;
 use rowkey_storage::{Condition, Operation};
 
-fn server_files() -> Error {
+pub(super) fn server_files() -> Error {
     Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY reads no files of the server, and runs no programs")
         .with_hint("use COPY ... FROM STDIN and COPY ... TO STDOUT, or psql's \\copy, or `rowkey import`")
 }
@@ -33,7 +35,16 @@ impl Executor {
         prepared: &Prepared,
         copy: &CopyStatement,
         budget: MemoryBudget,
+        is_in_block: bool,
     ) -> Result<CopyIn> {
+        if let Some(options) = EntityCopyOptions::of(&copy.options, &prepared.statement.source)? {
+            if is_in_block {
+                let message = format!("COPY in the format \"{}\" cannot run inside a transaction block", options.name);
+                return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
+            }
+            let entities = self.entities_in(context, prepared, copy, options)?;
+            return Ok(CopyIn::Entities(Box::new(entities)));
+        }
         let options = CopyOptions::of(&copy.options, false, &prepared.statement.source)?;
         let planner = self.compiler.planner(context);
         let mut resolved = copy.statement.clone();
@@ -71,14 +82,15 @@ impl Executor {
         let columns = CopiedColumns { places, not_null, null };
         let style = Arc::clone(context.session.settings.style());
         let compute = Arc::clone(self.compiler.compute());
-        Ok(CopyIn::new(target, columns, options, style, planner.zone()?, budget, compute))
+        let rows = RowsIn::new(target, columns, options, style, planner.zone()?, budget, compute);
+        Ok(CopyIn::Rows(Box::new(rows)))
     }
 
     /// The operations that the rows of a COPY FROM come to. Nothing is committed yet: the write set
     /// of its block takes them, if there is a block. `now` is the time of the statement.
     pub(crate) async fn finish_copy(
         &self,
-        copy: CopyIn,
+        copy: RowsIn,
         now: DateTime,
         signals: &Arc<Signals>,
         write_set: Option<&SharedWriteSet>,
@@ -99,7 +111,7 @@ impl Executor {
 
     async fn copied(
         &self,
-        copy: CopyIn,
+        copy: RowsIn,
         signals: &Signals,
         is_transaction: bool,
     ) -> Result<(Target, Vec<Operation<'static>>, WriteMemory)> {
@@ -239,7 +251,7 @@ impl Executor {
     }
 }
 
-fn no_copy() -> Error {
+pub(super) fn no_copy() -> Error {
     Error::new(SqlState::INTERNAL_ERROR, "no COPY of that kind")
 }
 

@@ -215,7 +215,7 @@ impl<'a> Given<'a> {
     }
 }
 
-fn text(option: &CopyOption) -> Result<String> {
+pub(super) fn text(option: &CopyOption) -> Result<String> {
     match &option.argument {
         CopyArgument::Nothing => Err(syntax(format!("{} requires a parameter", option.name))),
         CopyArgument::Text(text) | CopyArgument::Number(text) => Ok(text.clone()),
@@ -277,7 +277,7 @@ fn one_byte(name: &str, given: &str) -> Result<u8> {
     }
 }
 
-fn is_utf8(name: &str) -> bool {
+pub(super) fn is_utf8(name: &str) -> bool {
     ["utf8", "utf-8", "unicode"].contains(&name.to_ascii_lowercase().as_str())
 }
 

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::Expr;
 use super::{Outcome, Session};
 use crate::compiler::Prepared;
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_postgres::syntax::{ExplainOptions, analyzes_write, verb};
+use rowkey_postgres::syntax::ExplainOptions;
 use rowkey_postgres::types::SqlValue;
 
 impl Session {
@@ -40,10 +40,6 @@ impl Session {
     ) -> Result<Outcome> {
         let statement = self.statement(name)?;
         let values = self.arguments_of(name, &statement, arguments).await?;
-        let written = statement.statement.request.statement().ok().and_then(verb);
-        if let Some(verb) = written.filter(|_| options.analyze) {
-            return Err(analyzes_write(verb));
-        }
         let Some(explain) = statement.statement.explained(options) else {
             let message = format!("EXPLAIN of prepared statement \"{name}\" is not supported");
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));

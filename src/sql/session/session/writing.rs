@@ -9,7 +9,7 @@ use super::{Outcome, Session};
 use crate::answer::Answer;
 use crate::compiler::Prepared;
 use crate::definitions::Definition;
-use crate::executor::copy::CopyIn;
+use crate::executor::copy::{CopyIn, RowsIn};
 use crate::executor::{Ran, Rows};
 use crate::session::commit::{self, Commit};
 use crate::session::transaction::TransactionStatus;
@@ -288,11 +288,20 @@ impl Session {
         }
     }
 
-    /// Reads lines of a COPY FROM, cut anywhere; few of them at once, many on a compute thread.
+    /// Reads bytes of a COPY FROM, cut anywhere: few rows at once, many on a compute thread; those
+    /// of entities are for their import.
     ///
     /// # Errors
-    /// Of a line that is no row, which ends the COPY; cancellation.
+    /// Of a line that is no row, or of the import, which ends the COPY; cancellation.
     pub async fn read_copied(&mut self, mut copy: Box<CopyIn>, bytes: Bytes) -> Result<Box<CopyIn>> {
+        match *copy {
+            CopyIn::Rows(rows) => *copy = CopyIn::Rows(self.read_rows(rows, bytes).await?),
+            CopyIn::Entities(ref mut entities) => entities.push(bytes).await?,
+        }
+        Ok(copy)
+    }
+
+    async fn read_rows(&mut self, mut copy: Box<RowsIn>, bytes: Bytes) -> Result<Box<RowsIn>> {
         if copy.is_small_beside(&bytes) {
             copy.push(&bytes)?;
             return Ok(copy);
@@ -311,10 +320,18 @@ impl Session {
 
     /// Writes the rows of a COPY FROM; gives the tag.
     pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
+        let rows = match copy {
+            CopyIn::Rows(rows) => rows,
+            CopyIn::Entities(entities) => {
+                let (count, notices) = entities.finish().await?;
+                self.notices.extend(notices);
+                return Ok(format!("COPY {count}"));
+            }
+        };
         let now = self.compiler.now();
         let signals = self.registration.signals();
         let write_set = self.transaction.write_set();
-        let ran = self.executor.finish_copy(copy, now, signals, write_set).await?;
+        let ran = self.executor.finish_copy(*rows, now, signals, write_set).await?;
         let Ran { table, count, operations, memory, .. } = ran;
         if !operations.is_empty() {
             let commit = Commit { operations, hold: None, planned: std::slice::from_ref(&table), memory: Some(memory) };

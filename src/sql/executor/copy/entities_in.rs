@@ -1,0 +1,213 @@
+//! COPY FROM STDIN in a format of entities: an import whose input a client sends.
+//!
+//! The import reads on threads of its own what the client's messages bring, a few of them ahead.
+//! It commits once the client has said that this was all; whatever else ends the COPY ends the
+//! import with its table as it was.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::{Buf, Bytes};
+use datafusion::execution::memory_pool::{MemoryLimit, MemoryReservation};
+use datafusion::sql::sqlparser::ast::{self, CopySource, CopyTarget};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::entity_options::EntityCopyOptions;
+use super::execute::{no_copy, server_files};
+use crate::compiler::{Compiler, Prepared, StatementContext};
+use crate::entity_service::{EntityService, ImportOptions, ImportProgress, ImportReport, OnReject, Principal};
+use crate::executor::Executor;
+use crate::writes::{Target, relation_of};
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_formats::{Format, Source};
+use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::syntax::CopyStatement;
+
+/// What messages call the input.
+const INPUT: &str = "STDIN";
+/// Messages of the client that wait to be read.
+const CHUNKS_AHEAD: usize = 4;
+/// Entities held for sorting, and the part of the memory of all statements that they may be.
+const SORT_BYTES_MAX: usize = 256 << 20;
+const SORT_PARTS: usize = 8;
+/// Decoded chunks and files that are being written, beside what is sorted.
+const READING_BYTES: usize = 16 << 20;
+/// Threads that decode.
+const THREADS_MAX: usize = 2;
+
+/// An import whose input comes from a client.
+#[derive(Debug)]
+pub struct EntitiesIn {
+    input: mpsc::Sender<Chunk>,
+    import: JoinHandle<Result<ImportReport>>,
+    progress: Arc<ImportProgress>,
+    format: Format,
+    on_reject: OnReject,
+    _memory: MemoryReservation,
+}
+
+#[derive(Debug)]
+enum Chunk {
+    Bytes(Bytes),
+    /// The client has sent all.
+    End,
+}
+
+impl Executor {
+    /// Begins a COPY FROM STDIN of entities: its table, format and memory.
+    pub(super) fn entities_in(
+        &self,
+        context: &StatementContext,
+        prepared: &Prepared,
+        copy: &CopyStatement,
+        options: EntityCopyOptions,
+    ) -> Result<EntitiesIn> {
+        let planner = self.compiler.planner(context);
+        let mut resolved = copy.statement.clone();
+        planner.resolve(&prepared.statement, &mut resolved)?;
+        let ast::Statement::Copy { source, target, .. } = resolved else { return Err(no_copy()) };
+        if target != CopyTarget::Stdin {
+            return Err(server_files());
+        }
+        let CopySource::Table { table_name, columns } = source else {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM takes a table"));
+        };
+        if !columns.is_empty() {
+            let message = format!("COPY in the format \"{}\" takes no list of columns", options.name);
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .with_hint("Entities bring the names of their properties."));
+        }
+        let (schema, name) = relation_of(&table_name)?;
+        let target = Target::of(&planner, &schema, &name, "copy to")?;
+        EntitiesIn::begin(&self.compiler, target.name(), options)
+    }
+}
+
+impl EntitiesIn {
+    fn begin(compiler: &Compiler, table: &str, options: EntityCopyOptions) -> Result<Self> {
+        let sort_bytes = match compiler.memory_pool().memory_limit() {
+            MemoryLimit::Finite(bytes) => (bytes / SORT_PARTS).min(SORT_BYTES_MAX),
+            MemoryLimit::Infinite | MemoryLimit::Unknown => SORT_BYTES_MAX,
+        };
+        let memory = compiler.memory("COPY of entities");
+        memory.try_grow(sort_bytes + READING_BYTES).map_err(from_datafusion)?;
+        let (input, chunks) = mpsc::channel(CHUNKS_AHEAD);
+        let progress = Arc::new(ImportProgress::new());
+        let is_whole = Arc::new(AtomicBool::new(false));
+        let import = ImportOptions {
+            format: Some(options.format),
+            on_reject: options.on_reject,
+            progress: Arc::clone(&progress),
+            memory_bytes: sort_bytes,
+            threads: Some(THREADS_MAX),
+            is_whole: Some(Arc::clone(&is_whole)),
+            ..ImportOptions::default()
+        };
+        let (store, spill) = (Arc::clone(compiler.store()), compiler.spill().cloned());
+        let service = EntityService::new(store, spill, compiler.account().clone(), Principal::process());
+        let source = Source::stream(INPUT, Box::new(Chunks { input: chunks, rest: Bytes::new(), is_whole }));
+        let table = table.to_owned();
+        let import = tokio::spawn(async move { service.import(&table, vec![source], &import).await });
+        let EntityCopyOptions { format, on_reject, .. } = options;
+        Ok(Self { input, import, progress, format, on_reject, _memory: memory })
+    }
+
+    /// Whether bytes are no text.
+    pub(super) fn is_binary(&self) -> bool {
+        self.format == Format::Parquet
+    }
+
+    /// Takes bytes as they come, once those before are nearly read.
+    ///
+    /// # Errors
+    /// Those of the import, which ends at the first.
+    pub(crate) async fn push(&mut self, bytes: Bytes) -> Result<()> {
+        if bytes.is_empty() || self.input.send(Chunk::Bytes(bytes)).await.is_ok() {
+            return Ok(());
+        }
+        self.imported().await?;
+        Err(Error::new(SqlState::BAD_COPY_FILE_FORMAT, "there is data behind the end of the entities"))
+    }
+
+    /// The import has all of its input: gives its entities, and what to tell the client, once it
+    /// has committed.
+    pub(crate) async fn finish(mut self) -> Result<(u64, Vec<Error>)> {
+        // Where the import has ended, it has an error to tell.
+        let _ = self.input.send(Chunk::End).await;
+        let report = self.imported().await?;
+        Ok((report.entities, notices(&report)))
+    }
+
+    async fn imported(&mut self) -> Result<ImportReport> {
+        let ended = (&mut self.import).await;
+        let report = ended.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
+        report.map_err(|error| match self.on_reject {
+            OnReject::Stop if error.sqlstate() == SqlState::CHECK_VIOLATION => {
+                error.with_hint("ON_ERROR ignore leaves out entities that break a rule, and lists them.")
+            }
+            _ => error,
+        })
+    }
+}
+
+impl Drop for EntitiesIn {
+    fn drop(&mut self) {
+        self.progress.cancel();
+    }
+}
+
+/// The bytes of a client, for a thread that waits for them.
+struct Chunks {
+    input: mpsc::Receiver<Chunk>,
+    rest: Bytes,
+    /// Set at the end.
+    is_whole: Arc<AtomicBool>,
+}
+
+impl Read for Chunks {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while self.rest.is_empty() && !self.is_whole.load(Ordering::Acquire) {
+            match self.input.blocking_recv() {
+                Some(Chunk::Bytes(bytes)) => self.rest = bytes,
+                Some(Chunk::End) => self.is_whole.store(true, Ordering::Release),
+                None => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client did not send all of it")),
+            }
+        }
+        let read = self.rest.len().min(into.len());
+        self.rest.copy_to_slice(&mut into[..read]);
+        Ok(read)
+    }
+}
+
+/// What an import did, for a client.
+fn notices(report: &ImportReport) -> Vec<Error> {
+    let counts = [
+        ("inserted", report.inserted),
+        ("replaced", report.replaced),
+        ("unchanged", report.unchanged),
+        ("older", report.older),
+        ("duplicates", report.duplicates),
+        ("superseded", report.superseded),
+        ("rejected", report.rejected),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(_, count)| *count > 0).map(|(name, count)| format!("{count} {name}")).collect();
+    let counts = if counts.is_empty() { "nothing to import".to_owned() } else { counts.join(", ") };
+    let mut notices = vec![Error::new(SqlState::SUCCESSFUL_COMPLETION, format!("entities: {counts}"))];
+    let warning = |text: String| Error::new(SqlState::BAD_COPY_FILE_FORMAT, text);
+    notices.extend(report.rejects.iter().map(|reject| warning(reject.to_string())));
+    notices.extend(report.warnings.iter().map(|told| warning(told.to_string())));
+    let doubtful = report.assumed.iter().filter_map(|assumed| Some((assumed, assumed.looks_like?)));
+    notices.extend(doubtful.map(|(assumed, looks_like)| {
+        let taken: Vec<&str> = assumed.assumed.iter().map(|edm| edm.name()).collect();
+        let message = format!(
+            "the input does not name the type of \"{}\": taken as {}, looks like {looks_like}",
+            assumed.property,
+            taken.join(" and ")
+        );
+        Error::new(SqlState::SUCCESSFUL_COMPLETION, message)
+    }));
+    notices
+}
