@@ -43,8 +43,8 @@ fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
     // Of NULLs only those within arrays are compared.
     let order = |left: &ArrayRef, right: &ArrayRef| make_comparator(left, right, keys::NULLS_LAST);
     let mut best: Vec<Option<usize>> = vec![None; call.rows];
-    // With the best of the rows so far, which are few: those of all pairs of many arguments would be
-    // hundreds of megabytes.
+    // With the best of the rows so far, which are few: those of all pairs of many arguments would
+    // be hundreds of megabytes.
     let mut comparators: HashMap<usize, DynComparator> = HashMap::new();
     for (place, array) in compared.iter().enumerate() {
         comparators.clear();

@@ -1,5 +1,5 @@
-//! The log of plans: an event of `tracing` for each statement that took as long as its session says,
-//! with its plan as EXPLAIN ANALYZE shows it. Nothing runs twice for it.
+//! The log of plans: an event of `tracing` for each statement that took as long as its session
+//! says, with its plan as EXPLAIN ANALYZE shows it. Nothing runs twice for it.
 
 use std::future::ready;
 use std::sync::Arc;

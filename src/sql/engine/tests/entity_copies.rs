@@ -69,7 +69,8 @@ fn entities_keep_their_types_and_are_upserted() {
     assert_eq!(notices(&mut session), ["entities: 1 inserted, 1 replaced"]);
     assert_eq!(ask(&mut session, SHOWN), [first, "2|NULL|NULL|Rob", "3|NULL|NULL|NULL"]);
     assert_eq!(copy(&mut session, "COPY People FROM STDIN (FORMAT ndjson)", b"").expect("copied"), "COPY 0");
-    assert_eq!(notices(&mut session), ["entities: nothing to import"]);
+    let told = notices(&mut session);
+    assert!(told[0] == "entities: nothing to import" && told[1].contains("holds nothing"), "{told:?}");
     let csv = "PartitionKey,RowKey,Timestamp,Age,Age@type\r\na,4,2024-05-01T00:00:00Z,41,Edm.Int64\r\n";
     assert_eq!(
         copy(&mut session, "COPY People FROM STDIN (FORMAT typed_csv)", csv.as_bytes()).expect("copied"),

@@ -48,8 +48,8 @@ pub struct ImportOptions {
     pub file_bytes: Option<usize>,
     /// Threads that decode; by default one for each processor.
     pub threads: Option<usize>,
-    /// Set when an input that comes from elsewhere has come to its end: an import that finds it unset is
-    /// refused before it commits.
+    /// Set when an input that comes from elsewhere has come to its end: an import that finds it
+    /// unset is refused before it commits.
     pub is_whole: Option<Arc<AtomicBool>>,
     /// Bytes of entities held for sorting input that is not in key order; more is spilled to disk.
     pub memory_bytes: usize,

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::entity_options::EntityCopyOptions;
-use super::execute::{no_copy, server_files};
+use super::refused::{no_copy, server_files};
 use crate::compiler::{Compiler, Prepared, StatementContext};
 use crate::entity_service::{EntityService, ImportOptions, ImportProgress, ImportReport, OnReject, Principal};
 use crate::executor::Executor;

@@ -8,6 +8,7 @@ use super::copy_in::CopyIn;
 use super::copy_out::CopyOut;
 use super::entity_options::EntityCopyOptions;
 use super::options::{CopyOptions, ForceQuote};
+use super::refused::{no_copy, server_files};
 use super::rows_in::{CopiedColumns, RowsIn};
 use crate::compiler::{Prepared, StatementContext};
 use crate::executor::rows::Rows;
@@ -21,11 +22,6 @@ use rowkey_model::{DateTime, Key};
 use rowkey_postgres::cancellation::Signals;
 use rowkey_postgres::syntax::CopyStatement;
 use rowkey_storage::{Condition, Operation};
-
-pub(super) fn server_files() -> Error {
-    Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY reads no files of the server, and runs no programs")
-        .with_hint("use COPY ... FROM STDIN and COPY ... TO STDOUT, or psql's \\copy, or `rowkey import`")
-}
 
 impl Executor {
     /// Begins a COPY FROM STDIN: its table, columns and options.
@@ -249,10 +245,6 @@ impl Executor {
             .map_err(|error| error.with_hint("Try the COPY (SELECT ...) TO variant."))?;
         Ok((schema, name, target, columns))
     }
-}
-
-pub(super) fn no_copy() -> Error {
-    Error::new(SqlState::INTERNAL_ERROR, "no COPY of that kind")
 }
 
 /// The places of columns that an option names among the columns of the COPY.

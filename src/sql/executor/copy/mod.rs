@@ -1,5 +1,5 @@
-//! COPY: rows to the client and from it, as text, as CSV or in the binary format; entities from it in
-//! the formats of exports.
+//! COPY: rows to the client and from it, as text, as CSV or in the binary format; entities from it
+//! in the formats of exports.
 //!
 //! Rows that come in are read field by field as their columns take them, without the planner, and
 //! written as one; entities are imported. Either way it is all of them or nothing.
@@ -11,6 +11,7 @@ mod entity_options;
 mod execute;
 mod options;
 mod reader;
+mod refused;
 mod rows_in;
 mod tuples;
 
