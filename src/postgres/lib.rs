@@ -2,7 +2,7 @@
 //!
 //! A text becomes statements in [`syntax`]; [`names`] says which relation, column and alias each
 //! identifier means; [`desugar`] turns what DataFusion does not take into what it does; [`ctes`]
-//! computes WITH queries once, and `deferred_values` long VALUES while they are read, and
+//! computes WITH queries once, `deferred_values` computes long VALUES while they are read, and
 //! `source_order` keeps rows of functions in their order; the [`types`] and [`functions`] are
 //! PostgreSQL's; [`parameters`] have their types inferred; workarounds keep
 //! DataFusion's faults away from plans. [`install()`] puts all of it into a session.

@@ -1,8 +1,6 @@
 //! `greatest` and `least`, which compare as PostgreSQL's operators do, and counts of NULLs.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, DynComparator, Int32Array, make_comparator};
@@ -45,9 +43,10 @@ fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
     let mut best: Vec<Option<usize>> = vec![None; call.rows];
     // With the best of the rows so far, which are few: those of all pairs of many arguments would
     // be hundreds of megabytes.
-    let mut comparators: HashMap<usize, DynComparator> = HashMap::new();
+    let mut comparators: Vec<Option<DynComparator>> = Vec::with_capacity(compared.len());
     for (place, array) in compared.iter().enumerate() {
         comparators.clear();
+        comparators.resize_with(place, || None);
         for (row, best) in best.iter_mut().enumerate() {
             if array.is_null(row) {
                 continue;
@@ -55,9 +54,9 @@ fn chosen(call: &Call, wanted: Ordering) -> Result<ArrayRef> {
             let is_better = match *best {
                 None => true,
                 Some(best) => {
-                    let comparator = match comparators.entry(best) {
-                        Entry::Occupied(made) => made.into_mut(),
-                        Entry::Vacant(place) => place.insert(order(array, &compared[best])?),
+                    let comparator = match &mut comparators[best] {
+                        Some(made) => made,
+                        unmade => unmade.insert(order(array, &compared[best])?),
                     };
                     comparator(row, row) == wanted
                 }

@@ -34,7 +34,8 @@ pub(crate) struct PlanLog {
 }
 
 impl PlanLog {
-    /// Begins with the planning of a statement; `None` if its session, or nobody, wants plans.
+    /// Begins with the planning of a statement; `None` if its session has not asked for plans, or
+    /// no log takes them.
     pub(crate) fn begin(context: &StatementContext, prepared: &Prepared) -> Option<Self> {
         let longer_than = context.session.settings.limits().log_plans_longer_than?;
         if !tracing::event_enabled!(target: PLAN_LOG, Level::INFO) {

@@ -11,6 +11,7 @@ use crate::answer::Answer;
 use crate::compiler::{Prepared, StatementContext, same_columns};
 use crate::definitions::Rewritten;
 use crate::explain::{self, Explained, RanWrite};
+use crate::planner::StatementPlanner;
 use crate::writes::{
     Action, MemoryBudget, RanQueries, Returned, SharedWriteSet, Source, Write, WriteMemory, WriteResult, WriteRunner,
     refuse_etag_in_block, refuse_if_deleted, returning_query, returns_timestamp,
@@ -20,6 +21,7 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::{DateTime, Key};
 use rowkey_postgres::cancellation::{Signals, row_bytes};
 use rowkey_postgres::error::from_datafusion;
+use rowkey_postgres::functions::Zone;
 use rowkey_postgres::parameters;
 use rowkey_postgres::syntax::Request;
 use rowkey_postgres::types::SqlValue;
@@ -105,19 +107,9 @@ impl Executor {
         if !is_transaction {
             refuse_etag_in_block(&write)?;
         }
-        let runner = WriteRunner {
-            planner: &planner,
-            statement: &prepared.statement,
-            files: self.compiler.store().files(),
-            signals: &context.signals,
-            types: &prepared.parameters,
-            values,
-            style: context.session.settings.style(),
-            zone: &planner.zone()?,
-            now: context.now,
-            is_transaction,
-            ran: ran.as_ref(),
-        };
+        let zone = planner.zone()?;
+        let runner = self.write_runner(&planner, context, prepared, values, &zone);
+        let runner = WriteRunner { is_transaction, ran: ran.as_ref(), ..runner };
         let began = timer_now();
         let result = runner.run(&write, budget).await?;
         if let Some((log, ran)) = log.zip(ran) {
@@ -128,6 +120,30 @@ impl Executor {
             self.refuse_if_deleted(&write.target.snapshot, &result.skipped, &context.signals).await?;
         }
         Ok((write, result))
+    }
+
+    /// Runs a statement for which no commit will find out whether keys exist.
+    fn write_runner<'a>(
+        &'a self,
+        planner: &'a StatementPlanner,
+        context: &'a StatementContext,
+        prepared: &'a Prepared,
+        values: &'a [SqlValue],
+        zone: &'a Zone,
+    ) -> WriteRunner<'a> {
+        WriteRunner {
+            planner,
+            statement: &prepared.statement,
+            files: self.compiler.store().files(),
+            signals: &context.signals,
+            types: &prepared.parameters,
+            values,
+            style: context.session.settings.style(),
+            zone,
+            now: context.now,
+            is_transaction: false,
+            ran: None,
+        }
     }
 
     /// Adds what a definition rewrites of the entities of a table to the write set of its block.
@@ -239,20 +255,9 @@ impl Executor {
         let planner = self.compiler.planner(context);
         let write = Write::read(&planner, &prepared.statement, written)?;
         let ran = RanQueries::default();
-        let runner = WriteRunner {
-            planner: &planner,
-            statement: &prepared.statement,
-            files: self.compiler.store().files(),
-            signals: &context.signals,
-            types: &prepared.parameters,
-            values,
-            style: context.session.settings.style(),
-            zone: &planner.zone()?,
-            now: context.now,
-            // No commit will find out whether keys exist.
-            is_transaction: false,
-            ran: Some(&ran),
-        };
+        let zone = planner.zone()?;
+        let runner = self.write_runner(&planner, context, prepared, values, &zone);
+        let runner = WriteRunner { ran: Some(&ran), ..runner };
         let read_in = began.elapsed();
         let result = runner.run(&write, budget).await?;
         let took = began.elapsed().saturating_sub(read_in);

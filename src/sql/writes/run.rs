@@ -56,7 +56,7 @@ pub(crate) struct WriteRunner<'a> {
     /// Whether the statement is a transaction by itself: then the commit finds out whether a key
     /// exists.
     pub is_transaction: bool,
-    /// Where EXPLAIN ANALYZE keeps the plans that have run.
+    /// Keeps the plans that have run, if anything shows them.
     pub ran: Option<&'a RanQueries>,
 }
 

@@ -10,20 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::{Buf, Bytes};
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryReservation};
-use datafusion::sql::sqlparser::ast::{self, CopySource, CopyTarget};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::entity_options::EntityCopyOptions;
-use super::refused::{no_copy, server_files};
-use crate::compiler::{Compiler, Prepared, StatementContext};
+use crate::compiler::Compiler;
 use crate::entity_service::{EntityService, ImportOptions, ImportProgress, ImportReport, OnReject, Principal};
-use crate::executor::Executor;
-use crate::writes::{Target, relation_of};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::{Format, Source};
 use rowkey_postgres::error::from_datafusion;
-use rowkey_postgres::syntax::CopyStatement;
 
 /// What messages call the input.
 const INPUT: &str = "STDIN";
@@ -55,38 +50,9 @@ enum Chunk {
     End,
 }
 
-impl Executor {
-    /// Begins a COPY FROM STDIN of entities: its table, format and memory.
-    pub(super) fn entities_in(
-        &self,
-        context: &StatementContext,
-        prepared: &Prepared,
-        copy: &CopyStatement,
-        options: EntityCopyOptions,
-    ) -> Result<EntitiesIn> {
-        let planner = self.compiler.planner(context);
-        let mut resolved = copy.statement.clone();
-        planner.resolve(&prepared.statement, &mut resolved)?;
-        let ast::Statement::Copy { source, target, .. } = resolved else { return Err(no_copy()) };
-        if target != CopyTarget::Stdin {
-            return Err(server_files());
-        }
-        let CopySource::Table { table_name, columns } = source else {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM takes a table"));
-        };
-        if !columns.is_empty() {
-            let message = format!("COPY in the format \"{}\" takes no list of columns", options.name);
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-                .with_hint("Entities bring the names of their properties."));
-        }
-        let (schema, name) = relation_of(&table_name)?;
-        let target = Target::of(&planner, &schema, &name, "copy to")?;
-        EntitiesIn::begin(&self.compiler, target.name(), options)
-    }
-}
-
 impl EntitiesIn {
-    fn begin(compiler: &Compiler, table: &str, options: EntityCopyOptions) -> Result<Self> {
+    /// Begins the import into a table; it waits for its input.
+    pub(super) fn begin(compiler: &Compiler, table: &str, options: EntityCopyOptions) -> Result<Self> {
         let sort_bytes = match compiler.memory_pool().memory_limit() {
             MemoryLimit::Finite(bytes) => (bytes / SORT_PARTS).min(SORT_BYTES_MAX),
             MemoryLimit::Infinite | MemoryLimit::Unknown => SORT_BYTES_MAX,

@@ -6,9 +6,9 @@ use datafusion::sql::sqlparser::ast::{self, CopySource, CopyTarget, Ident};
 
 use super::copy_in::CopyIn;
 use super::copy_out::CopyOut;
+use super::entities_in::EntitiesIn;
 use super::entity_options::EntityCopyOptions;
 use super::options::{CopyOptions, ForceQuote};
-use super::refused::{no_copy, server_files};
 use super::rows_in::{CopiedColumns, RowsIn};
 use crate::compiler::{Prepared, StatementContext};
 use crate::executor::rows::Rows;
@@ -22,6 +22,11 @@ use rowkey_model::{DateTime, Key};
 use rowkey_postgres::cancellation::Signals;
 use rowkey_postgres::syntax::CopyStatement;
 use rowkey_storage::{Condition, Operation};
+
+fn server_files() -> Error {
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY reads no files of the server, and runs no programs")
+        .with_hint("use COPY ... FROM STDIN and COPY ... TO STDOUT, or psql's \\copy, or `rowkey import`")
+}
 
 impl Executor {
     /// Begins a COPY FROM STDIN: its table, columns and options.
@@ -38,22 +43,17 @@ impl Executor {
                 let message = format!("COPY in the format \"{}\" cannot run inside a transaction block", options.name);
                 return Err(Error::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
             }
-            let entities = self.entities_in(context, prepared, copy, options)?;
+            let (target, columns) = self.copied_into(context, prepared, copy)?;
+            if !columns.is_empty() {
+                let message = format!("COPY in the format \"{}\" takes no list of columns", options.name);
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .with_hint("Entities bring the names of their properties."));
+            }
+            let entities = EntitiesIn::begin(&self.compiler, target.name(), options)?;
             return Ok(CopyIn::Entities(Box::new(entities)));
         }
         let options = CopyOptions::of(&copy.options, false, &prepared.statement.source)?;
-        let planner = self.compiler.planner(context);
-        let mut resolved = copy.statement.clone();
-        planner.resolve(&prepared.statement, &mut resolved)?;
-        let ast::Statement::Copy { source, target, .. } = resolved else { return Err(no_copy()) };
-        if target != CopyTarget::Stdin {
-            return Err(server_files());
-        }
-        let CopySource::Table { table_name, columns } = source else {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM takes a table"));
-        };
-        let (schema, name) = writes::relation_of(&table_name)?;
-        let target = Target::of(&planner, &schema, &name, "copy to")?;
+        let (target, columns) = self.copied_into(context, prepared, copy)?;
         let places = match columns.is_empty() {
             true => target.implied(),
             false => columns.iter().map(|column| target.place(&column.value)).collect::<Result<Vec<_>>>()?,
@@ -78,8 +78,30 @@ impl Executor {
         let columns = CopiedColumns { places, not_null, null };
         let style = Arc::clone(context.session.settings.style());
         let compute = Arc::clone(self.compiler.compute());
-        let rows = RowsIn::new(target, columns, options, style, planner.zone()?, budget, compute);
+        let zone = self.compiler.planner(context).zone()?;
+        let rows = RowsIn::new(target, columns, options, style, zone, budget, compute);
         Ok(CopyIn::Rows(Box::new(rows)))
+    }
+
+    /// The table of a COPY FROM STDIN, and the columns that it names.
+    fn copied_into(
+        &self,
+        context: &StatementContext,
+        prepared: &Prepared,
+        copy: &CopyStatement,
+    ) -> Result<(Target, Vec<Ident>)> {
+        let planner = self.compiler.planner(context);
+        let mut resolved = copy.statement.clone();
+        planner.resolve(&prepared.statement, &mut resolved)?;
+        let ast::Statement::Copy { source, target, .. } = resolved else { return Err(no_copy()) };
+        if target != CopyTarget::Stdin {
+            return Err(server_files());
+        }
+        let CopySource::Table { table_name, columns } = source else {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "COPY FROM takes a table"));
+        };
+        let (schema, name) = writes::relation_of(&table_name)?;
+        Ok((Target::of(&planner, &schema, &name, "copy to")?, columns))
     }
 
     /// The operations that the rows of a COPY FROM come to. Nothing is committed yet: the write set
@@ -245,6 +267,10 @@ impl Executor {
             .map_err(|error| error.with_hint("Try the COPY (SELECT ...) TO variant."))?;
         Ok((schema, name, target, columns))
     }
+}
+
+fn no_copy() -> Error {
+    Error::new(SqlState::INTERNAL_ERROR, "no COPY of that kind")
 }
 
 /// The places of columns that an option names among the columns of the COPY.

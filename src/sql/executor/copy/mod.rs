@@ -11,7 +11,6 @@ mod entity_options;
 mod execute;
 mod options;
 mod reader;
-mod refused;
 mod rows_in;
 mod tuples;
 
