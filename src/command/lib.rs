@@ -81,9 +81,6 @@ fn without_query(location: &str) -> &str {
     }
 }
 
-/// The hint where another process has the data folder: most often it is `rowkey serve`.
-const ASK_ITS_SERVER: &str = "a server that has it takes statements by psql -h 127.0.0.1 -p 5433 -U rowkey devstoreaccount1, and imports by \\copy TABLE from 'FILE' (format ndjson); another data folder can be named with --data DIR";
-
 /// Opens the database; the error has a hint when another process owns the folder.
 async fn open(location: &str, data: &DataArguments) -> Result<Arc<Engine>, Failure> {
     open_as(location, data.applied_to(Options::default())).await
@@ -98,10 +95,8 @@ async fn open_as(location: &str, options: Options) -> Result<Arc<Engine>, Failur
     let opened = Engine::open(location, options).await.map(Arc::new);
     let database = opened.map_err(|error| match error.sqlstate() {
         SqlState::SERIALIZATION_FAILURE | SqlState::IO_ERROR if error.hint().is_none() => {
-            let is_taken = error.sqlstate() == SqlState::SERIALIZATION_FAILURE;
             let remedy = unreadable::cause(&error).and_then(unreadable::remedy);
-            let otherwise = if is_taken { ASK_ITS_SERVER } else { "another data folder can be named with --data DIR" };
-            Failure::plain(error, remedy.unwrap_or(otherwise))
+            Failure::plain(error, remedy.unwrap_or("another data folder can be named with --data DIR"))
         }
         _ => Failure::Engine(error),
     })?;
