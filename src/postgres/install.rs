@@ -21,7 +21,7 @@ use rowkey_base::clock::Clock;
 /// DataFusion has no rule or function of a name that something here is built on.
 pub fn install(state: SessionState, clock: &Arc<dyn Clock>) -> Result<SessionState> {
     let with_all = || {
-        let state = functions::register(state, clock, ObjectNames::default())?;
+        let state = functions::register(state, clock, names_of_objects())?;
         let state = desugar::install(state)?;
         let state = workarounds::install(state)?;
         let state = source_order::install(window_top_k::install(state)?)?;
@@ -31,6 +31,17 @@ pub fn install(state: SessionState, clock: &Arc<dyn Clock>) -> Result<SessionSta
         Ok(state)
     };
     with_all().map_err(from_datafusion)
+}
+
+/// What shows the names of objects that are held by their oids: `regclassout` and its like.
+fn names_of_objects() -> ObjectNames {
+    let functions = functions::system::system_functions();
+    let output = |of: &str| {
+        let function = functions.iter().find(|function| function.name().strip_suffix("out") == Some(of))?;
+        Some((of.to_owned(), Arc::clone(function)))
+    };
+    let to_text = functions::system::REGISTERED_TYPES.iter().filter_map(|of| output(of)).collect();
+    ObjectNames { to_text, ..ObjectNames::default() }
 }
 
 #[cfg(test)]

@@ -224,7 +224,8 @@ impl Composer<'_> {
     }
 
     fn set_operation(&mut self, depth: usize, outer: &[Column]) -> Relation {
-        let operation = self.dice.pick(&["UNION", "UNION ALL", "UNION ALL", "INTERSECT", "EXCEPT"]);
+        let operation =
+            self.dice.pick(&["UNION", "UNION ALL", "UNION ALL", "INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL"]);
         let left = self.relation(depth - 1, outer);
         let right = if self.dice.chance(3) { left.clone() } else { self.relation(depth - 1, outer) };
         let (left, right) = (self.named(left), self.named(right));

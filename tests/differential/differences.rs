@@ -41,8 +41,6 @@ pub(crate) const DIFFERENCES: &[Difference] = &[
         &["CASE WHEN flag THEN ", "0 ELSE small END", ":text"],
         "numerics of a column have one scale",
     ),
-    construct("SELECT 1 EXCEPT ALL SELECT 2", &["EXCEPT ALL"], "refused"),
-    construct("SELECT 1 INTERSECT ALL SELECT 2", &["INTERSECT ALL"], "refused"),
 ];
 
 /// What is refused by its name wherever it stands.

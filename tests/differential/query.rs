@@ -99,6 +99,12 @@ pub(crate) const ONE_TABLE: &[(bool, &str)] = &[
     (false, "SELECT txt, flag FROM items INTERSECT SELECT txt, flag FROM parts"),
     (false, "SELECT small FROM items EXCEPT ALL SELECT small FROM parts"),
     (false, "SELECT small FROM items INTERSECT ALL SELECT small FROM parts"),
+    (false, "SELECT {i} AS a, flag FROM items EXCEPT ALL SELECT small, flag FROM parts WHERE {b}"),
+    (false, "SELECT {t} AS a FROM items INTERSECT ALL SELECT txt FROM parts UNION ALL SELECT txt FROM items WHERE {b}"),
+    (
+        true,
+        "SELECT a, count(*) FROM (SELECT small AS a FROM items INTERSECT ALL (SELECT {i} FROM items EXCEPT ALL SELECT small FROM parts)) q GROUP BY a ORDER BY a",
+    ),
     (false, "SELECT \"RowKey\" FROM items WHERE small IN (SELECT small FROM parts WHERE {b})"),
     (false, "SELECT \"RowKey\" FROM items WHERE small NOT IN (SELECT small FROM parts WHERE {b})"),
     (false, "SELECT \"RowKey\" FROM items WHERE ({i}, txt) IN (SELECT small, txt FROM parts)"),

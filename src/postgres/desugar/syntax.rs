@@ -7,7 +7,7 @@ use datafusion::common::{Result, not_impl_err};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, ArrayElemTypeDef, BinaryOperator, DataType, ExactNumberInfo, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArguments, LimitClause, ObjectName, ObjectNamePart, Query, Select, SetExpr, SetOperator,
-    SetQuantifier, Statement, TableFactor, Value, ValueWithSpan, VisitorMut,
+    Statement, TableFactor, Value, ValueWithSpan, VisitorMut,
 };
 
 use super::array_subquery::array_of_query;
@@ -157,23 +157,13 @@ impl VisitorMut for Rewriter {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Self::Break> {
-        // DataFusion would answer as if ALL were not there, or as if there were no duplicates on
-        // the right.
         let mut operations = vec![query.body.as_ref()];
         while let Some(operation) = operations.pop() {
-            if let SetExpr::SetOperation { op, set_quantifier, left, right } = operation {
-                match (op, set_quantifier) {
-                    (SetOperator::Except, SetQuantifier::All) => {
-                        return self.refuse("EXCEPT ALL is not supported".to_owned());
-                    }
-                    (SetOperator::Intersect, SetQuantifier::All) => {
-                        return self.refuse("INTERSECT ALL is not supported".to_owned());
-                    }
-                    (SetOperator::Except | SetOperator::Intersect, _) if is_without_columns(left) => {
-                        return self.refuse(format!("{op} of queries without columns is not supported"));
-                    }
-                    _ => operations.extend([left.as_ref(), right.as_ref()]),
+            if let SetExpr::SetOperation { op, left, right, .. } = operation {
+                if matches!(op, SetOperator::Except | SetOperator::Intersect) && is_without_columns(left) {
+                    return self.refuse(format!("{op} of queries without columns is not supported"));
                 }
+                operations.extend([left.as_ref(), right.as_ref()]);
             }
         }
         if let SetExpr::Values(values) = query.body.as_mut() {

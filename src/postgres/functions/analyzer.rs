@@ -80,9 +80,17 @@ pub struct ObjectNames {
 }
 
 impl PostgresTypes {
-    /// A cast that needs the catalog.
-    fn named_cast(&self, expr: Expr, resolver: &Resolver) -> Result<Expr> {
-        let Expr::Cast(cast) = expr else { return Ok(expr) };
+    /// Where names of objects are seen that only the catalog knows: casts, and functions that show
+    /// their arguments.
+    fn with_names(&self, expr: Expr, resolver: &Resolver) -> Result<Expr> {
+        let cast = match expr {
+            Expr::Cast(cast) => cast,
+            Expr::ScalarFunction(mut call) if Resolver::shows_texts(call.func.name()) => {
+                call.args = call.args.into_iter().map(|argument| self.named(argument, resolver)).collect();
+                return Ok(Expr::ScalarFunction(call));
+            }
+            expr => return Ok(expr),
+        };
         let Ok((_, source)) = cast.expr.to_field(resolver.schema) else { return Ok(Expr::Cast(cast)) };
         let name = |field: &Field| field.metadata().get(POSTGRES_TYPE).cloned().unwrap_or_default();
         let function = match (Kind::of(source.data_type()), Kind::of(cast.field.data_type())) {
@@ -94,6 +102,19 @@ impl PostgresTypes {
             Some(function) => Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), vec![*cast.expr])),
             None => Expr::Cast(cast),
         })
+    }
+
+    /// The name that an oid of a `regclass` or its like stands for; any other expression as it is.
+    fn named(&self, expr: Expr, resolver: &Resolver) -> Expr {
+        if !type_of(&expr, resolver.schema).is_ok_and(|data_type| Kind::of(&data_type) == Kind::Oid) {
+            return expr;
+        }
+        let field = expr.to_field(resolver.schema).map(|(_, field)| field);
+        let name = field.ok().and_then(|field| field.metadata().get(POSTGRES_TYPE).cloned());
+        match name.and_then(|name| self.names.to_text.get(&name)) {
+            Some(function) => Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), vec![expr])),
+            None => expr,
+        }
     }
 
     fn node(
@@ -179,7 +200,7 @@ impl Resolving<'_> {
     fn resolved(&self, expr: Expr, depth: &mut Depth) -> Result<Expr> {
         depth.levels += 1;
         let resolver = Resolver { dropped: depth.dropped, ..*self.resolver };
-        let expr = resolve(self.rule.named_cast(expr, &resolver)?, &resolver)?;
+        let expr = resolve(self.rule.with_names(expr, &resolver)?, &resolver)?;
         if depth.levels <= self.rule.depth_max || is_condition(&expr) {
             return Ok(expr);
         }

@@ -19,7 +19,7 @@ use super::cast::cast_array;
 use super::common_type::common_type;
 use super::error::{SqlState, fail};
 use super::keys;
-use super::scalar::{Arguments, Call, Function, immutable};
+use super::scalar::{Arguments, Call, Function, SLICE, SUBSCRIPT, immutable};
 use super::value_budget::Reserved;
 use super::zone::Zone;
 use crate::carried::Stop;
@@ -52,10 +52,6 @@ pub(super) static FUNCTIONS: [Function; 11] = [
     immutable(SLICE, 3..=3, |asked| list_of(asked, &[0], &[]), sliced),
     immutable("trim_array", 2..=2, |asked| list_of(asked, &[0], &[]), trimmed),
 ];
-
-/// Internal names of `array[i]` and `array[i:j]`.
-pub(super) const SUBSCRIPT: &str = "array_subscript";
-pub(super) const SLICE: &str = "array_slice_get_range";
 
 fn item_type(asked: &Arguments) -> Result<DataType> {
     match asked.types.first().and_then(|data_type| item_of(data_type)) {

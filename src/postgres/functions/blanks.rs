@@ -18,8 +18,9 @@ use super::typed_texts::as_text_of_type;
 use crate::types::POSTGRES_TYPE;
 
 impl Resolver<'_> {
-    /// Whether a function sees the blanks of its arguments.
-    pub(super) fn shows_blanks(function: &str) -> bool {
+    /// Whether a function shows the texts of its arguments: with the blanks of a `char(n)`, and the
+    /// names of a `regclass`.
+    pub(super) fn shows_texts(function: &str) -> bool {
         [
             "octet_length",
             "concat",

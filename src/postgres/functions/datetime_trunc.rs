@@ -24,6 +24,9 @@ pub(super) static FUNCTIONS: [Function; 4] = [
 ];
 
 fn returns_trunc(arguments: &Arguments) -> Result<DataType> {
+    if !arguments.may_be(0, |kind| kind == Kind::Text) {
+        return arguments.undefined();
+    }
     match arguments.kind(1) {
         Kind::Interval if arguments.types.len() == 2 => Ok(interval()),
         Kind::Timestamp if arguments.types.len() == 2 => Ok(timestamp()),

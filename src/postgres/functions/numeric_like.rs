@@ -15,6 +15,10 @@ pub(super) fn numeric_like(expr: &Expr, from: &DataType) -> DataType {
     if let Some(digits) = decimal_of(from) {
         return of_digits(Some(digits));
     }
+    // No digits at all: beside others theirs are those of all.
+    if matches!(expr, Expr::Literal(value, _) if value.is_null()) {
+        return DataType::Decimal128(NUMERIC_DIGITS_MAX, 0);
+    }
     let text = match expr {
         Expr::Literal(ScalarValue::Float64(Some(value)), _) => Some(cast::float8_digits(*value)),
         Expr::Literal(ScalarValue::Float32(Some(value)), _) => Some(value.to_string()),

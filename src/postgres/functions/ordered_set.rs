@@ -14,6 +14,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::Kind;
+use crate::types::POSTGRES_TYPE;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Picked {
@@ -77,6 +78,22 @@ impl AggregateUDFImpl for OrderedSet {
             (_, [value, ..]) => Ok(value.clone()),
             _ => self.undefined(types),
         }
+    }
+
+    /// Texts stay those of their type: `varchar`.
+    fn return_field(&self, arguments: &[FieldRef]) -> Result<FieldRef> {
+        let types: Vec<_> = arguments.iter().map(|field| field.data_type().clone()).collect();
+        let data_type = self.return_type(&types)?;
+        let name = arguments.first().and_then(|value| value.metadata().get(POSTGRES_TYPE));
+        let name = name.map(|name| match (self.picked, types.get(1)) {
+            (Picked::Percentile, Some(DataType::List(_))) => format!("_{name}"),
+            _ => name.clone(),
+        });
+        let field = Field::new(self.name(), data_type, self.is_nullable());
+        Ok(Arc::new(match name {
+            Some(name) => field.with_metadata([(POSTGRES_TYPE.to_owned(), name)].into()),
+            None => field,
+        }))
     }
 
     fn supports_within_group_clause(&self) -> bool {

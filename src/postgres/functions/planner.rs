@@ -12,7 +12,7 @@ use super::error::{SqlState, fail};
 use super::json;
 use super::kind::{Kind, unknown_text};
 use super::resolution::{Resolver, call, is_comparison};
-use super::scalar::{Function, type_of};
+use super::scalar::{Function, SUBSCRIPT, type_of};
 use super::system::is_vector;
 use super::{array_items, datetime_fields, overlaid, text};
 use crate::types::unnamed_field;
@@ -152,7 +152,7 @@ impl ExprPlanner for PostgresOperators {
             .expr
             .to_field(schema)
             .is_ok_and(|(_, field)| Kind::of(field.data_type()) == Kind::Array && !is_vector(&field));
-        let function = array_items::FUNCTIONS.iter().find(|function| function.name == array_items::SUBSCRIPT);
+        let function = array_items::FUNCTIONS.iter().find(|function| function.name == SUBSCRIPT);
         if let GetFieldAccess::NamedStructField { name } = &access.field_access
             && let Ok((_, field)) = access.expr.to_field(schema)
             && !matches!(field.data_type(), DataType::Struct(_) | DataType::Null | DataType::Map(..))

@@ -105,7 +105,7 @@ impl Resolver<'_> {
             }
             Expr::Case(case) => self.case(case),
             Expr::ScalarFunction(ScalarFunction { func, args })
-                if Self::shows_blanks(func.name())
+                if Self::shows_texts(func.name())
                     && args.iter().any(|argument| self.length_with_blanks(argument).is_some()) =>
             {
                 let args = args.into_iter().map(|argument| self.with_blanks(argument)).collect();

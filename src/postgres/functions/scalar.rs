@@ -11,6 +11,7 @@ use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
@@ -26,6 +27,7 @@ use super::kind::Kind;
 use super::value_budget::{Reserved, ValueBudget};
 use super::zone::Zone;
 use crate::carried::Stop;
+use crate::types::POSTGRES_TYPE;
 
 /// What `||` of texts becomes: PostgreSQL's name for it.
 pub(super) const CONCATENATED: &str = "textcat";
@@ -39,6 +41,10 @@ pub(crate) const ILIKE: &str = "texticlike";
 
 /// What `ARRAY[...]` becomes: DataFusion's name for it.
 pub(super) const MAKE_ARRAY: &str = "make_array";
+
+/// What `array[i]` and `array[i:j]` become.
+pub(super) const SUBSCRIPT: &str = "array_subscript";
+pub(super) const SLICE: &str = "array_slice_get_range";
 
 /// A function of PostgreSQL over arrays of arguments. Arguments come in whatever type they have:
 /// functions look at their types and bring them into the one they want, since DataFusion
@@ -245,12 +251,16 @@ const NOT_STRICT: [&str; 25] = [
     "jsonb_sort_key",
 ];
 
+/// Whether one of PostgreSQL's functions is NULL if any argument is.
+fn is_strict(name: &str) -> bool {
+    // No item of an empty array differs from NULL, and none is alike.
+    let compares_items = name.ends_with("_any") || name.ends_with("_all") || is_item_comparison(name);
+    !NOT_STRICT.contains(&name) && !compares_items
+}
+
 impl Scalar {
     /// Whether this is one of PostgreSQL's functions, and NULL if any argument is.
     pub(super) fn is_strict(function: &ScalarUDF) -> bool {
-        // No item of an empty array differs from NULL, and none is alike.
-        let compares_items = |name: &str| name.ends_with("_any") || name.ends_with("_all") || is_item_comparison(name);
-        let is_strict = |name: &str| !NOT_STRICT.contains(&name) && !compares_items(name);
         match function.inner().downcast_ref::<Self>().map(|scalar| scalar.function) {
             Some(function) => function.volatility != Volatility::Volatile && is_strict(function.name),
             None => STRICT_BESIDE.contains(&function.name()),
@@ -331,7 +341,33 @@ impl ScalarUDFImpl for Scalar {
         let types = args.arg_fields.iter().map(|field| field.data_type()).collect();
         let constants = args.scalar_arguments.to_vec();
         let data_type = self.returns(Arguments { function: self.function.name, types, constants })?;
-        Ok(Arc::new(Field::new(self.function.name, data_type, true)))
+        let field = Field::new(self.function.name, data_type, true);
+        Ok(Arc::new(match type_from_array(self.function.name, args.arg_fields) {
+            Some(name) => field.with_metadata([(POSTGRES_TYPE.to_owned(), name.to_owned())].into()),
+            None => field,
+        }))
+    }
+
+    /// A NULL that the optimizer has computed is the answer, whatever the other arguments are.
+    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        let is_null = |arg: &Expr| matches!(arg, Expr::Literal(value, _) if value.is_null());
+        if self.function.volatility == Volatility::Volatile
+            || !is_strict(self.function.name)
+            || !args.iter().any(is_null)
+        {
+            return Ok(ExprSimplifyResult::Original(args));
+        }
+        let types = args.iter().map(|arg| info.get_data_type(arg)).collect::<Result<Vec<_>>>()?;
+        let constant = |arg: &'_ Expr| match arg {
+            Expr::Literal(value, _) => Some(value.clone()),
+            _ => None,
+        };
+        let constants: Vec<_> = args.iter().map(constant).collect();
+        let constants = constants.iter().map(Option::as_ref).collect();
+        let returns =
+            self.returns(Arguments { function: self.function.name, types: types.iter().collect(), constants })?;
+        let value = ScalarValue::try_from(&returns)?;
+        Ok(ExprSimplifyResult::Simplified(Expr::Literal(value, None)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
@@ -345,6 +381,17 @@ impl Scalar {
             return arguments.undefined();
         }
         (self.function.returns)(&arguments)
+    }
+}
+
+/// The PostgreSQL type of what a function takes out of an array of a type that Arrow cannot tell
+/// from another: an item of `varchar[]` is `varchar`, a part of it `varchar[]`.
+fn type_from_array<'f>(function: &str, arguments: &'f [FieldRef]) -> Option<&'f str> {
+    let array = || arguments.first()?.metadata().get(POSTGRES_TYPE);
+    match function {
+        SUBSCRIPT => array()?.strip_prefix('_'),
+        SLICE | "trim_array" => array().map(String::as_str),
+        _ => None,
     }
 }
 

@@ -9,7 +9,6 @@ use datafusion::sql::sqlparser::ast::{
     UnaryOperator, Value, ValueWithSpan,
 };
 
-use super::array_items::SLICE;
 use super::balanced::{balance, joined, nested};
 use super::copies::Copies;
 use super::decimal::Decimal;
@@ -19,7 +18,7 @@ use super::like_items;
 use super::row_syntax::{
     beside_truth, is_called, of_each, row_between, row_comparison, row_distinction, row_in_list, tuple,
 };
-use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND};
+use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND, SLICE};
 use super::system::read_array_text;
 use super::type_names::type_called;
 use super::values_items;

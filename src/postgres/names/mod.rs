@@ -22,6 +22,7 @@ mod join;
 mod key_groups;
 mod label;
 mod merge;
+mod multisets;
 mod order;
 mod placement;
 mod query;

@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::column::{Column, Output, Place, quoted};
 use super::error::{NameError, Result, SqlState};
+use super::multisets::{into_sets, is_multiset};
 use super::order::is_long;
 use super::placement::Clause;
 use super::scope::{Frame, Level, Resolver};
@@ -97,11 +98,13 @@ impl Resolver<'_> {
     /// left.
     pub(super) fn set_expr(&mut self, body: &mut SetExpr) -> Result<Vec<Output>> {
         let mut rights = Vec::new();
-        let mut leaf = body;
+        let mut has_multisets = false;
+        let mut leaf = &mut *body;
         while let SetExpr::SetOperation { op, set_quantifier, left, right } = leaf {
             if !matches!(set_quantifier, SetQuantifier::All | SetQuantifier::Distinct | SetQuantifier::None) {
                 return Err(NameError::unsupported(format!("{op} {set_quantifier} is not supported")));
             }
+            has_multisets |= is_multiset(*op, *set_quantifier);
             rights.push((*op, right.as_mut()));
             leaf = left.as_mut();
         }
@@ -111,6 +114,9 @@ impl Resolver<'_> {
             let found = self.set_expr(right)?;
             same_width(op, outputs.len(), found.len()).map_err(|error| error.at_span(start))?;
             outputs.iter_mut().for_each(|output| output.origin = None);
+        }
+        if has_multisets {
+            into_sets(body, &outputs)?;
         }
         Ok(outputs)
     }

@@ -16,6 +16,7 @@ use super::datum::{Datum, Returns, scalar};
 use crate::carried::Stop;
 use crate::functions::error::{Error, SqlState, fail};
 use crate::functions::kind::Kind;
+use crate::functions::scalar::undefined;
 use crate::functions::value_budget::{Reserved, ValueBudget};
 use crate::functions::{ENLARGING, Zone, cast_array, held_bytes, shown_bytes};
 use crate::types::{POSTGRES_TYPE, TextStyle};
@@ -148,6 +149,8 @@ pub(super) struct Definition {
     pub volatility: Volatility,
     /// NULL if any argument is.
     pub strict: bool,
+    /// Takes texts, and nothing that would have to be cast to one.
+    pub of_texts: bool,
     pub body: Body,
 }
 
@@ -252,7 +255,13 @@ impl Definition {
         volatility: Volatility,
         body: Body,
     ) -> Self {
-        Self { name, arguments, returns, volatility, strict: true, body }
+        Self { name, arguments, returns, volatility, strict: true, of_texts: false, body }
+    }
+
+    /// Takes texts alone.
+    pub(super) const fn of_texts(mut self) -> Self {
+        self.of_texts = true;
+        self
     }
 
     /// Called with NULLs as well.
@@ -312,6 +321,10 @@ impl ScalarUDFImpl for SystemFunction {
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         arity(self.definition.name, self.definition.arguments, args.arg_fields)?;
+        let is_text = |field: &FieldRef| matches!(Kind::of(field.data_type()), Kind::Text | Kind::Null);
+        if self.definition.of_texts && !args.arg_fields.iter().all(is_text) {
+            return undefined(self.definition.name, args.arg_fields.iter().map(|field| field.data_type()));
+        }
         Ok(Arc::new(self.definition.returns.field(self.definition.name)))
     }
 

@@ -8,7 +8,8 @@ use super::keywords::{Category, KEYWORDS};
 use crate::functions::error::{Error, SqlState, fail};
 
 pub(super) static FUNCTIONS: &[Definition] = &[
-    Definition::immutable("quote_ident", (1, 1), Returns::Text, |call| Ok(quote_identifier(&call.string(0)).into())),
+    Definition::immutable("quote_ident", (1, 1), Returns::Text, |call| Ok(quote_identifier(&call.string(0)).into()))
+        .of_texts(),
     Definition::immutable("quote_literal", (1, 1), Returns::Text, |call| {
         Ok(quote_literal(&cast_text(call).unwrap_or_default()).into())
     }),
