@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use super::failure::Failure;
 use super::output::Form;
@@ -28,7 +29,7 @@ const DATA_VARIABLE: &str = "ROWKEY_DATA";
 
 /// Asks entity tables in SQL, and shows how each question is read.
 #[derive(Debug, Parser)]
-#[command(name = "rowkey", version, about, disable_help_subcommand = true)]
+#[command(name = "rowkey", version)]
 pub struct Arguments {
     #[command(subcommand)]
     pub(super) command: Command,
@@ -57,6 +58,16 @@ pub(super) enum Command {
     Export(ExportArguments),
     Check(CheckArguments),
     Account(AccountArguments),
+    Completions(CompletionsArguments),
+    /// Print the manual pages of all commands
+    Man,
+}
+
+/// Print what completes commands and options in a shell
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArguments {
+    /// The shell: eval "$(rowkey completions bash)" completes from then on
+    pub(super) shell: Shell,
 }
 
 /// Serve the PostgreSQL wire protocol, to which psql, drivers and BI tools connect, and the Table

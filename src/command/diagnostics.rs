@@ -1,6 +1,6 @@
 //! Errors and notices of statements, as psql prints them.
 
-use super::super::text::{visible, width};
+use super::text::{visible, width};
 use rowkey_sql::session::{Error, SqlState};
 
 /// Longest part of a line that is shown of a statement, in columns.
@@ -34,7 +34,7 @@ pub(super) fn notice(notice: &Error) -> String {
 }
 
 /// `LINE 2: ...` and a caret under the character, counted from 1.
-fn place(statement: &str, position: usize) -> String {
+pub(super) fn place(statement: &str, position: usize) -> String {
     let byte = statement.char_indices().nth(position.saturating_sub(1)).map_or(statement.len(), |(byte, _)| byte);
     let line_begin = statement[..byte].rfind('\n').map_or(0, |at| at + 1);
     let line_end = statement[byte..].find('\n').map_or(statement.len(), |at| byte + at);

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use super::diagnostics;
 use super::output;
 use super::text::visible;
 use rowkey_sql::session;
@@ -31,6 +32,11 @@ impl ExitStatus {
 #[derive(Debug)]
 pub(super) enum Failure {
     Engine(session::Error),
+    /// An error of a statement, with the line that it is about and a caret below.
+    Statement {
+        error: session::Error,
+        place: String,
+    },
     Input(rowkey_formats::Error),
     /// With a hint on what to do.
     Plain {
@@ -66,6 +72,17 @@ impl Failure {
         Failure::Plain { message: message.to_string(), hint: hint.into() }
     }
 
+    /// An error that a statement gave, at its place in it.
+    pub(super) fn in_statement(self, statement: &str) -> Self {
+        match self {
+            Failure::Engine(error) => {
+                let place = error.position().map_or_else(String::new, |at| diagnostics::place(statement, at));
+                Failure::Statement { error, place }
+            }
+            other => other,
+        }
+    }
+
     pub(super) fn defect(message: impl Into<String>) -> Self {
         Failure::Plain { message: message.into(), hint: "this is a defect of rowkey; please report it".to_owned() }
     }
@@ -89,7 +106,7 @@ impl Failure {
             return;
         }
         let (message, hint) = match self {
-            Failure::Engine(error) => (error.to_string(), error.hint()),
+            Failure::Engine(error) | Failure::Statement { error, .. } => (error.to_string(), error.hint()),
             Failure::Input(error) => (error.to_string(), None),
             Failure::Plain { message, hint }
             | Failure::Usage { message, hint }
@@ -98,6 +115,12 @@ impl Failure {
             Failure::Write(error) => (format!("cannot write to standard output: {error}"), None),
         };
         tell(format_args!("error: {message}"));
+        if let Failure::Statement { error, place } = self {
+            place.lines().for_each(tell);
+            if let Some(detail) = error.detail() {
+                tell(format_args!("detail: {detail}"));
+            }
+        }
         if let Some(hint) = hint {
             tell(format_args!("hint: {hint}"));
         }

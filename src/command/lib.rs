@@ -9,11 +9,13 @@
 mod account;
 mod arguments;
 mod check;
+mod diagnostics;
 mod export;
 mod failure;
 mod import;
 mod interruption;
 mod listen_address;
+mod manual;
 mod output;
 mod progress;
 mod prompt;
@@ -35,8 +37,9 @@ pub use arguments::Arguments;
 use arguments::{Command, DataArguments, EngineArguments};
 use failure::Failure;
 
+use rowkey_model::files;
 use rowkey_sql::engine::{Engine, Options};
-use rowkey_sql::session::SqlState;
+use rowkey_sql::session::{Error, SqlState};
 use std::sync::Arc;
 
 /// Runs the command and prints its error, if there is one.
@@ -48,6 +51,8 @@ pub async fn run(arguments: Arguments) -> ExitCode {
         Command::Export(arguments) => export::run(arguments).await,
         Command::Check(arguments) => check::run(arguments).await,
         Command::Account(arguments) => account::run(arguments).await,
+        Command::Completions(arguments) => manual::completions(arguments.shell),
+        Command::Man => manual::pages(),
     };
     match outcome {
         Ok(outcome) => outcome.exit_code(),
@@ -81,6 +86,23 @@ fn without_query(location: &str) -> &str {
     }
 }
 
+/// The hint where another process has the data folder: most often it is `rowkey serve`.
+const ASK_ITS_SERVER: &str = "if it is a server, it takes statements by psql -h 127.0.0.1 -p 5433 -U rowkey \
+                              devstoreaccount1, and imports by \\copy TABLE from 'FILE' (format ndjson); \
+                              another data folder can be named with --data DIR";
+
+/// Whether another process has the data folder.
+fn is_owned(error: &Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        if inner.downcast_ref::<files::Error>().is_some_and(files::Error::is_owned) {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
+}
+
 /// Opens the database; the error has a hint when another process owns the folder.
 async fn open(location: &str, data: &DataArguments) -> Result<Arc<Engine>, Failure> {
     open_as(location, data.applied_to(Options::default())).await
@@ -96,7 +118,9 @@ async fn open_as(location: &str, options: Options) -> Result<Arc<Engine>, Failur
     let database = opened.map_err(|error| match error.sqlstate() {
         SqlState::SERIALIZATION_FAILURE | SqlState::IO_ERROR if error.hint().is_none() => {
             let remedy = unreadable::cause(&error).and_then(unreadable::remedy);
-            Failure::plain(error, remedy.unwrap_or("another data folder can be named with --data DIR"))
+            let otherwise =
+                if is_owned(&error) { ASK_ITS_SERVER } else { "another data folder can be named with --data DIR" };
+            Failure::plain(error, remedy.unwrap_or(otherwise))
         }
         _ => Failure::Engine(error),
     })?;

@@ -11,8 +11,10 @@ use super::script::{HOW_TO_ASK, read_file, read_standard_input};
 use super::{prompt, sample, tour};
 use rowkey_postgres::types::TextStyle;
 use rowkey_sql::engine::Engine;
-use rowkey_sql::session::{Error, Outcome, Request, Rows, Session, SqlState, StatementGuard, parse_all};
+use rowkey_sql::session::{Error, Outcome, Request, Rows, Session, SqlState, StatementGuard, parse_all, write_tag};
 
+/// The first words of statements that write.
+const WRITING: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
 /// Rows asked for at a time.
 const BATCH_ROWS_MAX: usize = 8192;
 
@@ -21,7 +23,7 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
     let is_tour = !is_prompt && arguments.sample && arguments.query.is_none() && arguments.file.is_none();
     if is_tour && arguments.output.is_some_and(|form| form != Form::Table) {
         return Err(Failure::usage(
-            "the tour of the sample data is text for people; --output csv and json need a query",
+            "the tour of the sample data is text for people; other forms of --output need a query",
             "rowkey sql --sample --output csv 'SELECT ...'",
         ));
     }
@@ -75,7 +77,7 @@ fn is_prompt(arguments: &SqlArguments) -> Result<bool, Failure> {
     let is_prompt = arguments.prompt || is_plain && is_terminal;
     if is_prompt && arguments.output.is_some_and(|form| form != Form::Table) {
         return Err(Failure::usage(
-            "the prompt prints tables; --output csv and json need a query",
+            "the prompt prints tables; other forms of --output need a query",
             "rowkey sql --output csv 'SELECT ...'",
         ));
     }
@@ -100,7 +102,7 @@ async fn execute(database: &Engine, statements: &[String], form: Form, out: &mut
     let mut session = database.own_session()?;
     for text in statements {
         session.active(text);
-        run_statement(&mut session, text, &mut printer).await?;
+        run_statement(&mut session, text, &mut printer).await.map_err(|failure| failure.in_statement(text))?;
         session.succeeded()?;
         session.end_of_request();
     }
@@ -121,15 +123,21 @@ async fn run_statement(session: &mut Session, text: &str, printer: &mut Printer<
     }
     let style = Arc::clone(session.settings().style());
     match outcome {
-        Outcome::Done(_) => Ok(()),
-        Outcome::Rows(mut rows) => printer.print(&mut rows, u64::MAX, &style, &mut guard).await,
+        Outcome::Done(tag) => printer.tag(&tag),
+        Outcome::Rows(mut rows) => {
+            printer.print(&mut rows, u64::MAX, &style, &mut guard).await?;
+            match WRITING.contains(&rows.verb) {
+                true => printer.tag(&write_tag(rows.verb, rows.taken)),
+                false => Ok(()),
+            }
+        }
         Outcome::FromCursor { name, rows_max } => {
             let mut portal = session.take_portal(&name)?;
             printer.print(portal.state.open_rows(&name)?, rows_max, &style, &mut guard).await?;
             session.put_portal(&name, portal);
             Ok(())
         }
-        Outcome::CopyIn(_) | Outcome::CopyOut(_) => {
+        Outcome::CopyIn(_) | Outcome::CopyOut(_) | Outcome::EntitiesOut(_) => {
             let message = "COPY needs a connection of the Postgres wire";
             Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).into())
         }
@@ -145,6 +153,14 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
+    /// Prints what a statement without rows, or one that wrote, did.
+    fn tag(&mut self, tag: &str) -> Result<(), Failure> {
+        if self.form.is_for_people() && !tag.is_empty() {
+            writeln!(self.out, "{tag}")?;
+        }
+        Ok(())
+    }
+
     /// Prints rows as they come, at most `rows_max`. A result without columns prints nothing.
     async fn print(
         &mut self,
@@ -158,7 +174,7 @@ impl Printer<'_> {
             true => None,
             false => Some(output::writer(self.form, columns)?),
         };
-        if writer.is_some() && self.form == Form::Table {
+        if writer.is_some() && self.form.is_for_people() {
             if self.tables > 0 {
                 writeln!(self.out)?;
             }
@@ -225,7 +241,9 @@ mod tests {
         let printed = answers(&["BEGIN", declare, "FETCH 2 FROM c", "FETCH 2 FROM c", "COMMIT"]).await.unwrap();
         assert_eq!(printed, "n\n1\n2\nn\n3\n4\n");
         let failure = answers(&["COPY (SELECT 1) TO STDOUT"]).await.unwrap_err();
-        assert!(matches!(&failure, Failure::Engine(error) if error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED));
+        assert!(
+            matches!(&failure, Failure::Statement { error, .. } if error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED)
+        );
     }
 
     #[tokio::test]
@@ -235,7 +253,9 @@ mod tests {
         assert_eq!(printed.lines().last(), Some("Europe/Berlin"));
         let endless = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b";
         match answers(&["SET statement_timeout = 100", endless]).await.unwrap_err() {
-            Failure::Engine(error) => assert_eq!(error.to_string(), "canceling statement due to statement timeout"),
+            Failure::Statement { error, .. } => {
+                assert_eq!(error.to_string(), "canceling statement due to statement timeout")
+            }
             other => panic!("{other:?}"),
         }
     }

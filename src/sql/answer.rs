@@ -9,6 +9,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 
+use crate::statement_statistics::CountedRows;
 use rowkey_base::Result;
 
 /// Rows as they are computed, a batch at a time.
@@ -17,11 +18,12 @@ pub struct Answer {
     batches: SendableRecordBatchStream,
     /// What has to live as long as the rows come: a session that was made for this answer.
     _kept: Option<Box<dyn Any + Send>>,
+    counted: Option<Box<CountedRows>>,
 }
 
 impl Answer {
     pub(crate) fn new(batches: SendableRecordBatchStream) -> Self {
-        Self { schema: batches.schema(), batches, _kept: None }
+        Self { schema: batches.schema(), batches, _kept: None, counted: None }
     }
 
     /// The answer of a statement without rows.
@@ -38,7 +40,7 @@ impl Answer {
     pub(crate) fn of_batches(schema: SchemaRef, rows: Vec<RecordBatch>) -> Self {
         let rows = futures::stream::iter(rows.into_iter().map(Ok));
         let batches = RecordBatchStreamAdapter::new(Arc::clone(&schema), rows);
-        Self { schema, batches: Box::pin(batches), _kept: None }
+        Self { schema, batches: Box::pin(batches), _kept: None, counted: None }
     }
 
     /// The same rows under other labels, which need not be unique.
@@ -61,6 +63,7 @@ impl Answer {
             schema: Arc::clone(&schema),
             batches: Box::pin(RecordBatchStreamAdapter::new(schema, batches)),
             _kept: None,
+            counted: None,
         }
     }
 
@@ -74,9 +77,22 @@ impl Answer {
         Self { _kept: Some(Box::new(kept)), ..self }
     }
 
+    /// The same, counted as those of a statement.
+    pub(crate) fn counted(self, counted: CountedRows) -> Self {
+        Self { counted: Some(Box::new(counted)), ..self }
+    }
+
     /// The next rows; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<RecordBatch>> {
-        Some(self.batches.next().await?.map_err(rowkey_postgres::error::from_datafusion))
+        let next = self.batches.next().await;
+        if let Some(counted) = &mut self.counted {
+            match &next {
+                Some(Ok(rows)) => counted.add(rows.num_rows()),
+                Some(Err(_)) => counted.fail(),
+                None => self.counted = None,
+            }
+        }
+        Some(next?.map_err(rowkey_postgres::error::from_datafusion))
     }
 
     /// All rows at once: for answers that fit in memory.

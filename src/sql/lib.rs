@@ -27,6 +27,7 @@ mod provider;
 mod registry;
 mod row_budget;
 pub mod session;
+mod statement_statistics;
 mod system_catalog;
 mod writes;
 

@@ -25,6 +25,20 @@ pub struct Activity {
     pub state: &'static str,
     /// The statement that runs, or ran last.
     pub query: String,
+    /// The COPY that runs, if one does that sends or takes data.
+    pub copy: Option<CopyActivity>,
+}
+
+/// How far a COPY is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CopyActivity {
+    /// From the client, or to it.
+    pub is_from: bool,
+    /// Empty where the rows of a query are copied.
+    pub table: String,
+    pub bytes: u64,
+    /// Rows or entities.
+    pub rows: u64,
 }
 
 impl Activity {
@@ -41,6 +55,7 @@ impl Activity {
             query_began: None,
             state: "idle",
             query: String::new(),
+            copy: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::connection::{Connection, error_of};
 use super::message::Message;
 use super::rows::BYTES_ENCODED_HERE_MAX;
 use super::wire::CHUNK_BYTES;
-use rowkey_sql::session::{CopyIn, CopyLines, CopyOut, Error, Result, SqlState, StatementGuard};
+use rowkey_sql::session::{CopyIn, CopyLines, CopyOut, EntitiesOut, Error, Result, SqlState, StatementGuard};
 
 /// Rows asked for at a time.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -74,10 +74,12 @@ impl Connection {
             let is_large = batch.get_array_memory_size() > BYTES_ENCODED_HERE_MAX;
             let mut from = 0;
             while from < batch.num_rows() {
+                let buffered = self.wire.buffer.len();
                 from = match is_large {
                     true => self.put_lines_apart(&mut lines, &batch, from, guard).await?,
                     false => put_lines(&mut lines, &batch, from, &mut self.wire.buffer)?,
                 };
+                self.session.copied(self.wire.buffer.len().saturating_sub(buffered), sent + from as u64);
                 if self.wire.is_large() {
                     guard.run(self.wire.flush()).await?;
                 }
@@ -91,6 +93,28 @@ impl Connection {
         }
         self.wire.push(&PgWireBackendMessage::CopyDone(CopyDone::new()))?;
         Ok(format!("COPY {sent}"))
+    }
+
+    /// Sends what an export writes; the answer is the tag.
+    pub(super) async fn entities_out(
+        &mut self,
+        mut copy: Box<EntitiesOut>,
+        guard: &mut StatementGuard,
+    ) -> Result<String> {
+        let response = CopyOutResponse::new(format(copy.is_binary()), 0, Vec::new());
+        self.wire.push(&PgWireBackendMessage::CopyOutResponse(response))?;
+        while let Some(bytes) = guard.run(async { Ok(copy.next().await) }).await? {
+            self.session.copied(bytes.len(), copy.rows());
+            for piece in bytes.chunks(CHUNK_BYTES) {
+                put_line(&mut self.wire.buffer, piece);
+                if self.wire.is_large() {
+                    guard.run(self.wire.flush()).await?;
+                }
+            }
+        }
+        let tag = guard.run(self.session.finish_copy_out(*copy)).await?;
+        self.wire.push(&PgWireBackendMessage::CopyDone(CopyDone::new()))?;
+        Ok(tag)
     }
 
     /// Encodes lines of a large batch on a compute thread; gives the next row.

@@ -172,6 +172,13 @@ impl Connection {
                     let tag = Box::pin(self.copy_out(copy, &mut guard)).await?;
                     return self.wire.complete(tag);
                 }
+                Outcome::EntitiesOut(copy) => {
+                    portal.state = PortalState::Finished;
+                    self.session.put_portal(name, portal);
+                    let tag = Box::pin(self.entities_out(copy, &mut guard)).await?;
+                    self.notices()?;
+                    return self.wire.complete(tag);
+                }
                 Outcome::FromCursor { name: cursor, rows_max: fetched } => {
                     let asked = portal.result_formats.clone();
                     portal.state = PortalState::Finished;

@@ -110,6 +110,7 @@ impl Connection {
             Outcome::Done(tag) => Ok(tag),
             Outcome::CopyIn(copy) => Box::pin(self.copy_in(copy, guard)).await,
             Outcome::CopyOut(copy) => Box::pin(self.copy_out(copy, guard)).await,
+            Outcome::EntitiesOut(copy) => Box::pin(self.entities_out(copy, guard)).await,
             Outcome::Rows(mut rows) => {
                 let formats = formats(&[], rows.columns.len())?;
                 self.wire.push(&row_description(&rows.columns, &formats)?)?;

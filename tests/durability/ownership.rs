@@ -83,6 +83,7 @@ async fn a_folder_that_was_moved_away_is_owned_where_it_is_and_its_successor_is_
     fs::rename(&folder, &moved).expect("a rename");
     let (code, said) = write_elsewhere(&moved, "1");
     assert!(code == Some(1) && said.contains("is in use by"), "{code:?} {said}");
+    assert!(said.contains("psql -h 127.0.0.1 -p 5433"), "{said}");
     let error = table.insert(&entity("refused")).await.expect_err("refused");
     assert!(error.to_string().contains("the data folder was moved"), "{error}");
 

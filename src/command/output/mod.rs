@@ -6,6 +6,7 @@ mod expanded;
 mod fitted;
 mod json;
 mod json_value;
+mod lines;
 mod table;
 
 use std::io::{self, Write};
@@ -29,6 +30,21 @@ pub(super) enum Form {
     Csv,
     /// An array of objects for each result
     Json,
+    /// An object for each row, one to a line
+    Ndjson,
+    /// Tab-separated values with a header line; \t, \n, \\ in values, \N for NULL
+    Tsv,
+    /// A table of Markdown
+    Markdown,
+    /// A line for each column
+    Lines,
+}
+
+impl Form {
+    /// Whether it is for people: then what writes did is told beside results.
+    pub(super) fn is_for_people(self) -> bool {
+        matches!(self, Form::Table | Form::Lines)
+    }
 }
 
 /// Why a result cannot be printed.
@@ -72,7 +88,11 @@ pub(super) fn writer(form: Form, columns: ResultColumns) -> Result<Box<dyn Resul
     Ok(match form {
         Form::Table => Box::new(TableWriter::new(columns, "")),
         Form::Csv => Box::new(csv::CsvWriter::new(columns)),
-        Form::Json => Box::new(json::JsonWriter::new(columns)?),
+        Form::Json => Box::new(json::JsonWriter::new(columns, json::Rows::Array)?),
+        Form::Ndjson => Box::new(json::JsonWriter::new(columns, json::Rows::Lines)?),
+        Form::Tsv => Box::new(lines::LineWriter::new(columns, lines::LineForm::Tsv)),
+        Form::Markdown => Box::new(lines::LineWriter::new(columns, lines::LineForm::Markdown)),
+        Form::Lines => Box::new(ExpandedWriter::new(columns, "")),
     })
 }
 

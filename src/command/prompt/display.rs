@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::diagnostics;
+use super::super::diagnostics;
 use super::execute::{Event, Wanted};
 use super::meta::Expanded;
 use super::pager::{Paged, Screen};

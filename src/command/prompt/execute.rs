@@ -241,6 +241,14 @@ async fn statement(
                 let tag = local_copy::copy_out(*rows, copy, guard).await?;
                 guard.run(sent(events, Event::Done(tag))).await?;
             }
+            Outcome::EntitiesOut(entities) => {
+                let copy = copy.ok_or_else(no_file)?;
+                if let Some(file) = &copy.file {
+                    session.expect_outside_data(file)?;
+                }
+                let tag = local_copy::entities_out(session, *entities, copy, guard).await?;
+                guard.run(sent(events, Event::Done(tag))).await?;
+            }
             Outcome::FromCursor { name, rows_max } => {
                 let mut portal = session.take_portal(&name)?;
                 send(events, portal.state.open_rows(&name)?, rows_max, &style, guard).await?;

@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
 use super::lexer::{Kind, Token, tokens};
-use rowkey_sql::session::{CopyIn, CopyOut, Error, Result, Session, SqlState, StatementGuard};
+use rowkey_sql::session::{CopyIn, CopyOut, EntitiesOut, Error, Result, Session, SqlState, StatementGuard};
 
 /// Bytes that are read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -112,6 +112,26 @@ pub(super) async fn copy_out(rows: CopyOut, copy: &LocalCopy, guard: &mut Statem
             written(rows, &mut std::io::stdout(), guard, &failed).await
         }
     }
+}
+
+/// An export goes into the file, or to standard output; the answer is the tag.
+pub(super) async fn entities_out(
+    session: &mut Session,
+    mut entities: EntitiesOut,
+    copy: &LocalCopy,
+    guard: &mut StatementGuard,
+) -> Result<String> {
+    let name = copy.file.as_deref().unwrap_or(Path::new("standard output"));
+    let failed = |error: std::io::Error| of_file(name, &error);
+    let mut out: Box<dyn Write + Send> = match &copy.file {
+        Some(file) => Box::new(File::create(file).map_err(failed)?),
+        None => Box::new(std::io::stdout()),
+    };
+    while let Some(bytes) = guard.run(async { Ok(entities.next().await) }).await? {
+        out.write_all(&bytes).map_err(failed)?;
+    }
+    out.flush().map_err(failed)?;
+    guard.run(session.finish_copy_out(entities)).await
 }
 
 async fn written(

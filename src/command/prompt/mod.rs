@@ -2,12 +2,11 @@
 //!
 //! [`shell`] reads lines ([`editor`], [`history`], [`completion`]), cuts them into statements and
 //! meta commands ([`lexer`], [`statements`], [`meta`]), lets [`execute`] run them on other threads
-//! and shows the results ([`display`], [`pager`], [`diagnostics`]). The prompt has a thread of its
+//! and shows the results ([`display`], [`pager`], `diagnostics`). The prompt has a thread of its
 //! own, which may wait for the user.
 
 mod completion;
 mod describe;
-mod diagnostics;
 mod display;
 mod edit;
 mod editor;

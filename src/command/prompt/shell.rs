@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustyline::error::ReadlineError;
 use tokio::runtime::Handle;
 
+use super::super::diagnostics;
 use super::completion::Completion;
 use super::describe::{self, DescribeError};
 use super::display::{self, Display};
@@ -18,7 +19,7 @@ use super::meta::{self, Expanded, Meta, Switch};
 use super::pager::{Screen, pager_of_environment};
 use super::statements::{Lines, Open, Piece, prompt};
 use super::variables::Variables;
-use super::{diagnostics, edit, help};
+use super::{edit, help};
 use crate::failure::{Failure, tell};
 use crate::script::read_file;
 use crate::text::{counted, visible};

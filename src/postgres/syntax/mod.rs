@@ -6,6 +6,7 @@ mod copy;
 mod kinds;
 mod locate;
 mod merge_actions;
+mod normalize;
 mod operators;
 mod parameterize;
 mod parse;
@@ -22,6 +23,7 @@ pub use copy::{CopyArgument, CopyOption, CopyStatement};
 pub use kinds::verb;
 pub use locate::located;
 pub use merge_actions::is_nothing;
+pub use normalize::normalized;
 pub(crate) use operators::is_comparison;
 pub use parameterize::{Literal, Parameterized};
 pub use parse::{

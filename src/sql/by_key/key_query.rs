@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use datafusion::common::{DataFusionError, ScalarValue};
 
-use super::key_read::KeyRead;
+use super::key_read::{KeyRead, KeyRows};
 use super::pipeline::Pipeline;
 use rowkey_base::Result;
 use rowkey_postgres::error::from_datafusion;
@@ -40,7 +40,7 @@ impl KeyQuery {
         snapshot: &Snapshot,
         values: &[SqlValue],
         fields: Vec<FieldRef>,
-    ) -> Result<Option<RecordBatch>> {
+    ) -> Result<Option<KeyRows>> {
         let Some(scalars) = self.scalars(values)?.filter(|scalars| self.pipeline.has_row_counts(scalars)) else {
             return Ok(None);
         };
@@ -58,6 +58,7 @@ impl KeyQuery {
         if rows.num_rows().saturating_mul(self.expressions) > VALUES_MAX {
             return Ok(None);
         }
+        let read = self.read.as_ref().map(|read| (read.path(), rows.num_rows() as u64));
         let computed = self.pipeline.run(rows, &scalars).map_err(from_datafusion)?;
         let are_alike = |(field, values): (&FieldRef, &ArrayRef)| field.data_type() == values.data_type();
         if !fields.iter().zip(computed.columns()).all(are_alike) {
@@ -66,7 +67,8 @@ impl KeyQuery {
         let options = RecordBatchOptions::new().with_row_count(Some(computed.num_rows()));
         let labelled =
             RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), computed.columns().to_vec(), &options);
-        labelled.map(Some).map_err(|error| from_datafusion(DataFusionError::from(error)))
+        let rows = labelled.map_err(|error| from_datafusion(DataFusionError::from(error)))?;
+        Ok(Some(KeyRows { rows, read }))
     }
 
     /// The values as expressions take them; `None` where one is of another type, as numerics are

@@ -7,6 +7,7 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::DataFusionError;
 
+use crate::access::AccessPath;
 use crate::provider::{EntityRows, EntityTable};
 use rowkey_base::Result;
 use rowkey_model::{Cut, Interval, KeyRange, KeyRef};
@@ -33,6 +34,13 @@ pub(crate) struct KeyRead {
     reads_all: bool,
     /// LIMIT.
     fetch: Option<usize>,
+}
+
+/// The rows of a statement by key.
+pub(crate) struct KeyRows {
+    pub rows: RecordBatch,
+    /// How its table was read, if it reads one, and how many entities were found.
+    pub read: Option<(AccessPath, u64)>,
 }
 
 /// A text, or NULL, to which keys are compared.
@@ -73,6 +81,15 @@ impl KeyRead {
         let is_read = |column: &PropertyColumn| columns.properties().any(|property| *property == *column.name);
         let reads_all = table.columns.iter().all(is_read);
         Self { table, seen, partitions, rows, columns, reads_all, fetch }
+    }
+
+    /// How it reads its table.
+    pub(crate) fn path(&self) -> AccessPath {
+        match &self.rows {
+            Rows::Points(_) => AccessPath::Point,
+            Rows::Between { lower: None, upper: None } => AccessPath::Partition,
+            Rows::Between { .. } => AccessPath::Range,
+        }
     }
 
     /// The rows, under the names and with the types of a schema. `None` if the statement has to be

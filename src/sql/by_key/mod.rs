@@ -15,5 +15,6 @@ mod key_write;
 mod pipeline;
 mod recognize;
 
+pub(crate) use key_read::KeyRows;
 pub(crate) use key_write::KeyWrite;
 pub(crate) use recognize::{Analyzed, KeyStatement, recognize};

@@ -9,8 +9,11 @@ use datafusion::logical_expr::TypeSignature;
 use super::prepared::Prepared;
 use super::statement_session::{SettingChange, StatementSession};
 use crate::entity_service::account_names;
+use crate::statement_statistics::{StatementCost, StatementStatistics, milliseconds};
 use crate::system_catalog::SessionControl;
-use crate::system_catalog::{ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionInfo, SettingRow};
+use crate::system_catalog::{
+    ActivityRow, CopyRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionInfo, SettingRow, StatementRow,
+};
 use rowkey_model::AccountName;
 use rowkey_postgres::cancellation::Interrupt;
 use rowkey_postgres::settings::{Access, DEFINITIONS, Definition, Kind, SERVER_VERSION, Settings, bound};
@@ -28,6 +31,7 @@ pub(crate) struct CatalogSession {
     pub now_micros: i64,
     pub transaction: u64,
     pub functions: Arc<FunctionNames>,
+    pub statistics: Arc<StatementStatistics>,
 }
 
 impl CatalogSession {
@@ -68,6 +72,10 @@ impl SessionControl for CatalogSession {
 
     fn terminate_backend(&self, pid: i32) -> bool {
         self.session.registry.interrupt(pid, Interrupt::Terminate)
+    }
+
+    fn reset_statements(&self) {
+        self.statistics.reset(&self.database);
     }
 
     fn transaction_id(&self) -> u64 {
@@ -144,9 +152,39 @@ impl SessionInfo for CatalogSession {
                 state_change_micros: activity.query_began.map(|at| at.micros()),
                 state: activity.state.to_owned(),
                 query: activity.query,
+                copy: activity.copy.map(|copy| CopyRow {
+                    command: if copy.is_from { "COPY FROM" } else { "COPY TO" },
+                    table: copy.table,
+                    bytes: copy.bytes,
+                    rows: copy.rows,
+                }),
             }
         };
         self.session.registry.activities().into_iter().map(row).collect()
+    }
+
+    fn statements(&self) -> Vec<StatementRow> {
+        let row = |statement: StatementCost| {
+            let StatementCost { id, text, totals } = statement;
+            StatementRow {
+                id,
+                calls: totals.calls,
+                total_ms: milliseconds(totals.total),
+                least_ms: milliseconds(totals.least),
+                most_ms: milliseconds(totals.most),
+                mean_ms: totals.mean_ms(),
+                standard_deviation_ms: totals.standard_deviation_ms(),
+                rows: totals.rows,
+                point_queries: totals.reads.point_queries,
+                range_queries: totals.reads.range_queries,
+                partition_scans: totals.reads.partition_scans,
+                table_scans: totals.reads.table_scans,
+                entities_read: totals.reads.entities,
+                bytes_read: totals.reads.bytes,
+                text,
+            }
+        };
+        self.statistics.costs(&self.database).into_iter().map(row).collect()
     }
 
     fn functions(&self) -> Vec<FunctionRow> {

@@ -39,6 +39,7 @@ use crate::planner::{
 };
 use crate::provider::{AggregateFromSnapshot, ColumnsCache, EntityTable, ScanInKeyOrder, ScanOptions, with_tables};
 use crate::row_budget::RowBudget;
+use crate::statement_statistics::{KnownEntry, StatementStatistics};
 use crate::system_catalog::CatalogContext;
 use crate::system_catalog::SystemCatalog;
 use crate::writes::Write;
@@ -114,6 +115,8 @@ pub struct Compiler {
     /// Of prepared statements of all sessions.
     prepared_pool: Arc<dyn MemoryPool>,
     planning_queue: Arc<PlanningQueue>,
+    /// Of the statements of all accounts.
+    statistics: Arc<StatementStatistics>,
     started: DateTime,
 }
 
@@ -186,6 +189,7 @@ impl Compiler {
             row_budget: RowBudget::beside(memory_bytes),
             prepared_pool: Arc::new(GreedyMemoryPool::new((memory_bytes / PREPARED_PARTS) as usize)),
             planning_queue: Arc::new(PlanningQueue::beside(memory_bytes)),
+            statistics: Arc::new(StatementStatistics::default()),
             started,
         })
     }
@@ -243,6 +247,11 @@ impl Compiler {
         &self.row_budget
     }
 
+    /// What statements have cost.
+    pub(crate) fn statistics(&self) -> &Arc<StatementStatistics> {
+        &self.statistics
+    }
+
     /// Where statements are planned and run.
     pub(crate) fn compute(&self) -> &Arc<ComputeRuntime> {
         &self.compute
@@ -289,6 +298,7 @@ impl Compiler {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: before.plan.clone(),
+            counted: before.counted.clone(),
         })
     }
 
@@ -369,6 +379,7 @@ impl Compiler {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: Some(plan),
+            counted: KnownEntry::default(),
         })
     }
 
@@ -423,6 +434,7 @@ impl Compiler {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: plan.map(Arc::new),
+            counted: KnownEntry::default(),
         })
     }
 
@@ -501,6 +513,7 @@ impl Compiler {
             now_micros: context.now.micros(),
             transaction: context.snapshot.sequence,
             functions: Arc::clone(&self.functions),
+            statistics: Arc::clone(&self.statistics),
         })
     }
 

@@ -9,6 +9,7 @@ use super::read_columns::ReadColumns;
 use crate::by_key::{KeyStatement, KeyWrite};
 use crate::compute::ComputeRuntime;
 use crate::planner::{Column, PlanningSettings};
+use crate::statement_statistics::KnownEntry;
 use rowkey_postgres::syntax::{Request, RowLocks, Statement};
 use rowkey_postgres::types::PostgresType;
 use rowkey_storage::{Catalog, Snapshot};
@@ -31,6 +32,8 @@ pub struct Prepared {
     pub from_sql: bool,
     /// What it was planned as. None for statements that are planned when they run.
     pub(crate) plan: Option<Arc<Planned>>,
+    /// Where it is counted.
+    pub(crate) counted: KnownEntry,
 }
 
 impl Prepared {
@@ -43,6 +46,7 @@ impl Prepared {
             prepared_micros: 0,
             from_sql: false,
             plan: None,
+            counted: KnownEntry::default(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::prepared::Prepared;
 use crate::registry::Registry;
+use crate::statement_statistics::StatementReads;
 use crate::system_catalog::CursorRow;
 use rowkey_postgres::settings::Settings;
 
@@ -19,6 +20,8 @@ pub(crate) struct StatementSession {
     pub registry: Arc<Registry>,
     /// What `set_config` set while the statement ran; the session takes it over afterwards.
     pub changes: SettingChanges,
+    /// What the statement reads.
+    pub reads: StatementReads,
 }
 
 /// Settings changed by functions, in order.

@@ -14,6 +14,7 @@ use super::locked_rows::locked_rows;
 use super::pending_rows::begun;
 use super::plan_log::PlanLog;
 use crate::answer::Answer;
+use crate::by_key::KeyRows;
 use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
 use crate::explain;
 use crate::planner::{Column, physical_plan, run_cancellable};
@@ -99,6 +100,7 @@ impl Executor {
             let log = PlanLog::begin(&context, &planned);
             let Physical { plan, task, locked } = executor.physical(&context, &planned, logical, &values).await?;
             let (plan, rows) = run_cancellable(plan, task, &context.signals).map_err(from_datafusion)?;
+            context.session.reads.add_plan(Arc::clone(&plan));
             let rows = match log {
                 Some(log) => log.logged(plan, rows),
                 None => Box::pin(rows),
@@ -160,7 +162,13 @@ impl Executor {
         }
         context.signals.check()?;
         let rows = statement.rows(self.compiler.store().files(), &context.snapshot, values, columns).await;
-        rows.map_err(|error| located(error, &prepared.statement))
+        let Some(KeyRows { rows, read }) = rows.map_err(|error| located(error, &prepared.statement))? else {
+            return Ok(None);
+        };
+        if let Some((path, entities)) = read {
+            context.session.reads.add_by_key(path, entities);
+        }
+        Ok(Some(rows))
     }
 }
 

@@ -6,6 +6,7 @@ use arrow::array::RecordBatch;
 
 use crate::answer::Answer;
 use crate::planner::Column;
+use crate::statement_statistics::CountedRows;
 use rowkey_base::Result;
 
 /// Rows of a running statement.
@@ -24,6 +25,11 @@ pub struct Rows {
 impl Rows {
     pub fn new(columns: Arc<[Column]>, verb: &'static str, answer: Answer) -> Self {
         Self { columns, verb, answer, pending: None, taken: 0 }
+    }
+
+    /// The same, counted as those of a statement.
+    pub(crate) fn counted(self, counted: CountedRows) -> Self {
+        Self { answer: self.answer.counted(counted), ..self }
     }
 
     /// The next rows, at most `rows_max`; `None` at the end. Never an empty batch.

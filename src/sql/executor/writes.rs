@@ -102,17 +102,18 @@ impl Executor {
         let written = prepared.statement.request.statement()?;
         let planner = self.compiler.planner(context);
         let log = PlanLog::begin(context, prepared);
-        let ran = log.as_ref().map(|_| RanQueries::default());
+        let ran = RanQueries::default();
         let write = Write::read(&planner, &prepared.statement, written)?;
         if !is_transaction {
             refuse_etag_in_block(&write)?;
         }
         let zone = planner.zone()?;
         let runner = self.write_runner(&planner, context, prepared, values, &zone);
-        let runner = WriteRunner { is_transaction, ran: ran.as_ref(), ..runner };
+        let runner = WriteRunner { is_transaction, ran: Some(&ran), ..runner };
         let began = timer_now();
         let result = runner.run(&write, budget).await?;
-        if let Some((log, ran)) = log.zip(ran) {
+        ran.plans().into_iter().for_each(|plan| context.session.reads.add_plan(plan));
+        if let Some(log) = log {
             log.log_write(&explained(&write, &result, ran, Duration::ZERO, began.elapsed(), false)).await;
         }
         // A transaction by itself comes before the deletions after its snapshot.

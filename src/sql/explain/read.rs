@@ -397,19 +397,19 @@ fn page_bytes(open: &OpenRun, places: &[usize], spans: &[Range<u64>]) -> u64 {
     bytes
 }
 
-fn actual(exec: &EntityScanExec, planned: &TableRead) -> ActualRead {
-    let (mut rows, mut bytes, mut masked) = (0, 0, 0);
-    let (mut row_groups, mut pages) = (Share::default(), Share::default());
+/// What a scan has counted; row groups and pages only where some were left out.
+pub(super) fn counted(exec: &EntityScanExec) -> ActualRead {
+    let (mut read, mut masked) = (ActualRead::default(), 0);
     for metric in exec.metrics().iter().flat_map(MetricsSet::iter) {
         match metric.value() {
-            MetricValue::OutputRows(count) => rows += count.value() as u64,
-            MetricValue::Count { name, count } if name == RECENT_ROWS => rows += count.value() as u64,
+            MetricValue::OutputRows(count) => read.rows += count.value() as u64,
+            MetricValue::Count { name, count } if name == RECENT_ROWS => read.rows += count.value() as u64,
             MetricValue::Count { name, count } if name == MASKED_ROWS => masked += count.value() as u64,
-            MetricValue::Count { name, count } if name == "bytes_scanned" => bytes += count.value() as u64,
+            MetricValue::Count { name, count } if name == "bytes_scanned" => read.bytes += count.value() as u64,
             MetricValue::PruningMetrics { name, pruning_metrics } => {
                 let share = match name.as_ref() {
-                    "row_groups_pruned_statistics" => &mut row_groups,
-                    "page_index_pages_pruned" => &mut pages,
+                    "row_groups_pruned_statistics" => &mut read.row_groups,
+                    "page_index_pages_pruned" => &mut read.pages,
                     _ => continue,
                 };
                 share.part += pruning_metrics.matched() as u64;
@@ -418,15 +418,20 @@ fn actual(exec: &EntityScanExec, planned: &TableRead) -> ActualRead {
             _ => {}
         }
     }
+    read.rows = read.rows.saturating_sub(masked);
+    read
+}
+
+fn actual(exec: &EntityScanExec, planned: &TableRead) -> ActualRead {
+    let counted = counted(exec);
     // What nothing was left out of was read as planned.
     let of_table = |counted: Share, planned: Share| match counted.whole {
         0 => planned,
         _ => Share { part: counted.part.min(planned.part), whole: planned.whole },
     };
     ActualRead {
-        rows: rows.saturating_sub(masked),
-        bytes,
-        row_groups: of_table(row_groups, planned.row_groups),
-        pages: of_table(pages, planned.pages),
+        row_groups: of_table(counted.row_groups, planned.row_groups),
+        pages: of_table(counted.pages, planned.pages),
+        ..counted
     }
 }

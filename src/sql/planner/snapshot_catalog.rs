@@ -100,7 +100,8 @@ impl CatalogProvider for SnapshotCatalog {
             ROWKEY_SCHEMA => {
                 let (snapshot, account) = (self.snapshot.clone(), self.account.clone());
                 let status = self.store.maintenance_status();
-                let schema = RowkeySchema::new(snapshot, account, Arc::clone(&self.files), status);
+                let session = Arc::clone(self.system.session());
+                let schema = RowkeySchema::new(snapshot, account, Arc::clone(&self.files), status, session);
                 Some(schema.with_settings(self.views.settings()).schema())
             }
             name => self.system.schema(name),

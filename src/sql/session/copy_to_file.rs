@@ -122,6 +122,21 @@ fn allowed(access: &FileAccess, file: &str) -> Result<PathBuf> {
     }
 }
 
+/// The format of exports that the options of a COPY TO STDOUT name; `None` if they name none.
+pub(super) fn entity_format(options: &[CopyOption], source: &Source) -> Result<Option<ExportFormat>> {
+    let names_one = |option: &CopyOption| match &option.argument {
+        CopyArgument::Text(name) => option.name == "format" && export_format(&name.to_ascii_lowercase()).is_some(),
+        _ => false,
+    };
+    if !options.iter().any(names_one) {
+        return Ok(None);
+    }
+    Ok(match form(options, source, Path::new(""), false)? {
+        Form::Export(format) => Some(format),
+        Form::Lines(_) => None,
+    })
+}
+
 /// The format that the options name, or where they name none, the end of the file's name.
 fn form(options: &[CopyOption], source: &Source, path: &Path, is_table: bool) -> Result<Form> {
     let mut named = options.iter().filter(|option| option.name == "format");

@@ -6,6 +6,7 @@
 
 mod by_key;
 mod commit;
+mod copy_entities_out;
 mod copy_to_file;
 mod export;
 mod file_access;
@@ -23,6 +24,7 @@ pub use crate::executor::{PortalState, Rows, ScrolledRows, ValuesMemory};
 pub use crate::planner::Column;
 pub use crate::registry::{Activity, Registry};
 pub use by_key::BoundKeyStatement;
+pub use copy_entities_out::EntitiesOut;
 pub use export::{ExportOptions, ExportProgress, ExportReport, Selection};
 pub use file_access::FileAccess;
 pub use rowkey_base::{Error, ErrorKind, Result, SqlState};

@@ -8,6 +8,7 @@ use arrow::datatypes::Schema;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 
+use super::copy_entities_out::EntitiesOut;
 use super::file_access::FileAccess;
 use super::prepared_statements::PreparedStatements;
 use crate::answer::Answer;
@@ -19,6 +20,7 @@ use crate::executor::{Cursor, Executor, Portal, PortalState, Rows, ScrolledRows,
 use crate::planner::Column;
 use crate::registry::Registration;
 use crate::session::transaction::{Transaction, TransactionStatus};
+use crate::statement_statistics::{KnownEntry, RunningStatement, StatementReads};
 use crate::system_catalog::CursorRow;
 use crate::writes::ParameterValues;
 use rowkey_base::{Error, Result, SqlState};
@@ -29,6 +31,8 @@ use rowkey_postgres::syntax::{Command, Discard};
 use rowkey_postgres::syntax::{Request, Statement, only};
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, field, oid};
 
+mod copy_progress;
+mod counting;
 mod cursors;
 mod execute;
 mod implicit_transactions;
@@ -62,6 +66,9 @@ pub struct Session {
     told_without_effect: BTreeSet<&'static str>,
     /// Settings that functions change while a statement runs.
     changes: SettingChanges,
+    reads: StatementReads,
+    /// The COPY whose rows come, or whose entities go.
+    copying: Option<RunningStatement>,
     file_access: FileAccess,
 }
 
@@ -79,6 +86,8 @@ pub enum Outcome {
     /// Rows are to come in; [`Session::finish_copy`] ends it.
     CopyIn(Box<CopyIn>),
     CopyOut(Box<CopyOut>),
+    /// An export goes out; [`Session::finish_copy_out`] ends it.
+    EntitiesOut(Box<EntitiesOut>),
 }
 
 impl Session {
@@ -93,6 +102,8 @@ impl Session {
             transaction: Transaction::new(Arc::clone(compiler.compute()), compiler.memory_pool()),
             prepared: PreparedStatements::new(compiler.memory_of_prepared()),
             changes: SettingChanges::default(),
+            reads: StatementReads::default(),
+            copying: None,
             portals: BTreeMap::new(),
             cursors_declared: 0,
             notices: Vec::new(),
@@ -133,7 +144,7 @@ impl Session {
             Outcome::Rows(rows) => Ok(rows.into_answer()),
             Outcome::Done(_) => Ok(Answer::empty()),
             Outcome::FromCursor { .. } => Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "FETCH needs a connection")),
-            Outcome::CopyIn(_) | Outcome::CopyOut(_) => {
+            Outcome::CopyIn(_) | Outcome::CopyOut(_) | Outcome::EntitiesOut(_) => {
                 Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "COPY needs a connection of the Postgres wire"))
             }
         }
@@ -225,6 +236,7 @@ impl Session {
     pub fn idle(&self) {
         let status = self.transaction.status();
         self.registration.update(|activity| {
+            activity.copy = None;
             activity.state = match status {
                 TransactionStatus::Idle => "idle",
                 TransactionStatus::InTransaction => "idle in transaction",
@@ -285,6 +297,7 @@ impl Session {
             prepared_micros: 0,
             from_sql: false,
             plan: None,
+            counted: KnownEntry::default(),
         };
         match &statement.request {
             Request::Query(_) => {
@@ -404,10 +417,7 @@ impl Session {
         self.portals.insert(name.to_owned(), portal);
     }
 
-    /// Runs a statement with values for its parameters.
-    // Futures of long statements are boxed, here and below, to keep this one small: it is moved for
-    // reads of one entity too.
-    pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &Arc<[SqlValue]>) -> Result<Outcome> {
+    async fn run_uncounted(&mut self, prepared: &Arc<Prepared>, parameters: &Arc<[SqlValue]>) -> Result<Outcome> {
         match &prepared.statement.request {
             Request::Query(_) => {
                 self.transaction.refuse_if_failed()?;
@@ -432,6 +442,9 @@ impl Session {
                     return Box::pin(self.copy_to_file(prepared, copy, file)).await.map(Outcome::Done);
                 }
                 if copy.sends() {
+                    if let Some(entities) = Box::pin(self.copy_entities_out(prepared, copy)).await? {
+                        return Ok(Outcome::EntitiesOut(Box::new(entities)));
+                    }
                     let context = self.context();
                     let copied = Box::pin(self.executor.copy_out(context, prepared, copy)).await?;
                     return Ok(Outcome::CopyOut(Box::new(copied)));
@@ -664,6 +677,7 @@ impl Session {
             cursors: self.portals.iter().filter(|(name, _)| !name.is_empty()).map(CursorRow::from).collect(),
             registry: Arc::clone(self.registration.registry()),
             changes: self.changes.clone(),
+            reads: self.reads.clone(),
         };
         StatementContext {
             snapshot,

@@ -57,6 +57,11 @@ impl SystemCatalog {
         }
     }
 
+    /// What knows the session.
+    pub(crate) fn session(&self) -> &Arc<dyn SessionInfo> {
+        &self.contents.session
+    }
+
     /// Names of oids and oids of names, for functions such as `pg_get_indexdef` and casts such as
     /// `::regclass`.
     pub(crate) fn oids(&self) -> Oids {

@@ -20,6 +20,8 @@ pub(crate) trait SessionControl: std::fmt::Debug + Send + Sync {
     fn set_setting(&self, name: &str, value: &str, local: bool) -> Result<String, Error>;
     fn cancel_backend(&self, pid: i32) -> bool;
     fn terminate_backend(&self, pid: i32) -> bool;
+    /// Forgets what statements have cost.
+    fn reset_statements(&self);
     fn transaction_id(&self) -> u64;
     /// The schemas that `search_path` names, in its order, without `pg_catalog` unless it is named.
     fn search_path(&self) -> Vec<String>;
@@ -109,6 +111,10 @@ impl FunctionContext for CatalogContext {
 
     fn terminate_backend(&self, pid: i32) -> bool {
         self.control.terminate_backend(pid)
+    }
+
+    fn reset_statements(&self) {
+        self.control.reset_statements();
     }
 
     fn started_micros(&self) -> i64 {

@@ -28,5 +28,5 @@ pub(crate) use catalog::SystemCatalog;
 pub(crate) use function_context::{CatalogContext, SessionControl};
 pub(crate) use rowkey_schema::{ROWKEY_SCHEMA, RowkeySchema, Setting};
 pub(crate) use session_info::{
-    ActivityRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionInfo, SettingRow,
+    ActivityRow, CopyRow, CursorRow, FunctionKind, FunctionRow, PreparedRow, SessionInfo, SettingRow, StatementRow,
 };

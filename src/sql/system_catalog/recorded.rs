@@ -77,7 +77,12 @@ rows! {
 }
 
 pub(super) static RELATIONS: LazyLock<Vec<Definition>> =
-    LazyLock::new(|| include_str!("recorded/relations.txt").lines().filter_map(relation).collect());
+    LazyLock::new(|| relation_lines().filter_map(relation).collect());
+
+/// Those of PostgreSQL, and behind them those of its extension `pg_stat_statements` 1.10.
+fn relation_lines() -> impl Iterator<Item = &'static str> {
+    include_str!("recorded/relations.txt").lines().chain(include_str!("recorded/extensions.txt").lines())
+}
 
 /// The relations of schema `rowkey`, each with three oids behind that of the schema.
 pub(super) static ROWKEY_RELATIONS: LazyLock<Vec<Definition>> = LazyLock::new(|| {
@@ -191,7 +196,7 @@ fn relation(line: &'static str) -> Option<Definition> {
 #[test]
 fn every_recorded_line_is_understood() {
     let lines = |text: &str| text.lines().count();
-    assert_eq!(RELATIONS.len(), lines(include_str!("recorded/relations.txt")));
+    assert_eq!(RELATIONS.len(), relation_lines().count());
     assert_eq!(FUNCTIONS.len(), lines(include_str!("recorded/functions.txt")));
     assert_eq!(OPERATORS.len(), lines(include_str!("recorded/operators.txt")));
     assert_eq!(CASTS.len(), lines(include_str!("recorded/casts.txt")));

@@ -21,6 +21,8 @@ pub(crate) trait SessionInfo: Debug + Send + Sync {
     fn cursors(&self) -> Vec<CursorRow>;
     /// All sessions of the server.
     fn activity(&self) -> Vec<ActivityRow>;
+    /// The statements of all sessions of this database, the most expensive ones first.
+    fn statements(&self) -> Vec<StatementRow>;
     /// Functions that a statement may call, where the types of their arguments are known.
     fn functions(&self) -> Vec<FunctionRow>;
     /// The names of all functions that a statement may call. Those that PostgreSQL has are listed
@@ -89,6 +91,40 @@ pub(crate) struct ActivityRow {
     /// `active`, `idle`, `idle in transaction`, `idle in transaction (aborted)`.
     pub state: String,
     pub query: String,
+    pub copy: Option<CopyRow>,
+}
+
+/// A row of `pg_stat_progress_copy`: a COPY that sends or takes data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CopyRow {
+    /// `COPY FROM` or `COPY TO`.
+    pub command: &'static str,
+    /// As it was written; empty for a query.
+    pub table: String,
+    pub bytes: u64,
+    pub rows: u64,
+}
+
+/// A row of `rowkey.access_statistics` and of `pg_stat_statements`: a normalized statement and what
+/// its runs have cost.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct StatementRow {
+    pub id: i64,
+    pub text: String,
+    pub calls: u64,
+    pub total_ms: f64,
+    pub least_ms: f64,
+    pub most_ms: f64,
+    pub mean_ms: f64,
+    pub standard_deviation_ms: f64,
+    /// Returned, or written.
+    pub rows: u64,
+    pub point_queries: u64,
+    pub range_queries: u64,
+    pub partition_scans: u64,
+    pub table_scans: u64,
+    pub entities_read: u64,
+    pub bytes_read: u64,
 }
 
 /// What kind of function `pg_proc` shows.

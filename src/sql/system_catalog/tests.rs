@@ -69,6 +69,10 @@ impl SessionInfo for TestSession {
         vec![ActivityRow { pid: 42, database, user, client_addr, state, query, ..ActivityRow::default() }]
     }
 
+    fn statements(&self) -> Vec<StatementRow> {
+        vec![StatementRow { id: 1, text: "SELECT $1".to_owned(), calls: 2, total_ms: 0.5, ..StatementRow::default() }]
+    }
+
     fn function_names(&self) -> &[(String, FunctionKind)] {
         static NAMES: LazyLock<[(String, FunctionKind); 1]> =
             LazyLock::new(|| [("upper".to_owned(), FunctionKind::Scalar)]);

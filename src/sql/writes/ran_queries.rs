@@ -1,4 +1,4 @@
-//! The queries of a statement that writes, for EXPLAIN ANALYZE and the log of plans.
+//! The queries of a statement that writes, for EXPLAIN ANALYZE, statistics and the log of plans.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,6 +16,11 @@ struct Ran {
 }
 
 impl RanQueries {
+    /// The plans so far.
+    pub(crate) fn plans(&self) -> Vec<Arc<dyn ExecutionPlan>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).plans.clone()
+    }
+
     /// The plans, and how long planning them took.
     pub(crate) fn into_plans(self) -> (Vec<Arc<dyn ExecutionPlan>>, Duration) {
         let Ran { plans, planned_in } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);

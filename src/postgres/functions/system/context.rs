@@ -106,6 +106,8 @@ pub trait FunctionContext: Send + Sync + Debug {
     fn cancel_backend(&self, pid: i32) -> bool;
     /// Whether there was a backend of this number to end.
     fn terminate_backend(&self, pid: i32) -> bool;
+    /// Forgets what statements have cost.
+    fn reset_statements(&self);
     /// When the server started, in microseconds since 1970.
     fn started_micros(&self) -> i64;
     /// When its settings were read last, in microseconds since 1970.

@@ -34,6 +34,7 @@ pub(super) static FUNCTIONS: &[Definition] =
         Definition::volatile("pg_terminate_backend", (1, 2), Returns::Bool, |call| {
             Ok(call.context()?.terminate_backend(pid(call)?).into())
         }),
+        Definition::volatile("pg_stat_statements_reset", (0, 3), Returns::Void, reset_statements),
         Definition::stable("pg_blocking_pids", (1, 1), Returns::Int4s, |_| Ok(Datum::List(Vec::new()))),
         Definition::volatile("pg_is_in_recovery", (0, 0), Returns::Bool, |_| Ok(false.into())),
         Definition::volatile("pg_is_wal_replay_paused", (0, 0), Returns::Bool, |_| {
@@ -71,6 +72,19 @@ const NAME: Returns = Returns::Named("name");
 fn pid(call: &Call) -> Result<i32> {
     let pid = call.int(0)?;
     i32::try_from(pid).map_err(|_| Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "integer out of range").into())
+}
+
+fn reset_statements(call: &Call) -> Result<Datum> {
+    for argument in 0..call.len() {
+        if call.int(argument)? != 0 {
+            return fail(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                "pg_stat_statements_reset of one user, database or query is not supported",
+            );
+        }
+    }
+    call.context()?.reset_statements();
+    Ok("".into())
 }
 
 fn transaction_id(call: &Call) -> Result<Datum> {

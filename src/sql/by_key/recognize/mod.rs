@@ -6,13 +6,12 @@ mod write;
 
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::LogicalPlan;
 
 use super::key_query::KeyQuery;
-use super::key_read::KeyRead;
+use super::key_read::{KeyRead, KeyRows};
 use super::key_write::KeyWrite;
 use crate::planner::Column;
 use crate::writes::Write;
@@ -57,10 +56,13 @@ impl KeyStatement {
         snapshot: &Snapshot,
         values: &[SqlValue],
         columns: &[Column],
-    ) -> Result<Option<RecordBatch>> {
+    ) -> Result<Option<KeyRows>> {
         let fields = || columns.iter().map(|column| Arc::clone(&column.field)).collect::<Vec<_>>();
         match self {
-            KeyStatement::Read(read) => read.rows(files, snapshot, values, &Arc::new(Schema::new(fields()))).await,
+            KeyStatement::Read(read) => {
+                let rows = read.rows(files, snapshot, values, &Arc::new(Schema::new(fields()))).await?;
+                Ok(rows.map(|rows| KeyRows { read: Some((read.path(), rows.num_rows() as u64)), rows }))
+            }
             KeyStatement::Query(query) => query.rows(files, snapshot, values, fields()).await,
             KeyStatement::Write(_) => Ok(None),
         }

@@ -1,4 +1,4 @@
-//! COPY FROM STDIN of entities: what a client sends is imported, all of it or nothing.
+//! COPY of entities: what a client sends is imported, all of it or nothing, and goes out as it came.
 
 use std::sync::Arc;
 
@@ -40,6 +40,21 @@ fn copy(session: &mut Session, sql: &str, bytes: &[u8]) -> Result<String> {
     })
 }
 
+/// What a COPY TO STDOUT sends, and its tag.
+fn copied_out(session: &mut Session, sql: &str) -> Result<(Vec<u8>, String)> {
+    runtime().block_on(async {
+        let prepared = session.prepare(Arc::new(parse(sql)?), &[]).await?;
+        let Outcome::EntitiesOut(mut copy) = session.run(&Arc::new(prepared), &Arc::default()).await? else {
+            panic!("{sql}")
+        };
+        let mut bytes = Vec::new();
+        while let Some(chunk) = copy.next().await {
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok((bytes, session.finish_copy_out(*copy).await?))
+    })
+}
+
 fn notices(session: &mut Session) -> Vec<String> {
     session.take_notices().iter().map(ToString::to_string).collect()
 }
@@ -77,6 +92,53 @@ fn entities_keep_their_types_and_are_upserted() {
         "COPY 1"
     );
     assert_eq!(ask(&mut session, "SELECT pg_typeof(\"Age\"), \"Age\" FROM People WHERE rowkey = '4'"), ["bigint|41"]);
+}
+
+#[test]
+fn entities_go_out_as_they_came() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("an engine");
+    let mut session = session(&engine);
+    run(&mut session, "CREATE TABLE People ()");
+    copy(&mut session, "COPY People FROM STDIN (FORMAT ndjson)", TYPED.as_bytes()).expect("copied");
+    let shown = ask(&mut session, SHOWN);
+    for format in ["ndjson", "json", "typed_csv", "parquet"] {
+        let (bytes, tag) =
+            copied_out(&mut session, &format!("COPY People TO STDOUT (FORMAT {format})")).expect("copied");
+        assert_eq!(tag, "COPY 2", "{format}");
+        run(&mut session, "DELETE FROM People");
+        let back = copy(&mut session, &format!("COPY People FROM STDIN (FORMAT {format})"), &bytes);
+        assert_eq!(back.expect("copied"), "COPY 2", "{format}");
+        assert_eq!(ask(&mut session, SHOWN), shown, "{format}");
+    }
+    let query = "COPY (SELECT rowkey AS k, \"Big\" FROM People ORDER BY 1) TO STDOUT (FORMAT ndjson)";
+    let (bytes, tag) = copied_out(&mut session, query).expect("copied");
+    assert_eq!(tag, "COPY 2");
+    assert_eq!(bytes, b"{\"k\":\"1\",\"Big\":9007199254740993}\n{\"k\":\"2\",\"Big\":null}\n");
+    assert!(notices(&mut session).last().is_some_and(|note| note.contains("types are those of JSON")));
+    let failing = "COPY (SELECT 1 / (n - 900) AS q FROM generate_series(1, 1000) g(n)) TO STDOUT (FORMAT ndjson)";
+    assert_eq!(copied_out(&mut session, failing).expect_err("refused").sqlstate(), SqlState::DIVISION_BY_ZERO);
+    session.failed();
+    assert_eq!(ask(&mut session, "SELECT count(*) FROM People"), ["2"]);
+}
+
+/// What a client leaves unread is not made.
+#[test]
+fn a_client_that_reads_no_further_ends_its_export() {
+    let mut session = people();
+    run(&mut session, "ALTER TABLE People ADD COLUMN t text");
+    run(
+        &mut session,
+        "INSERT INTO People (partitionkey, rowkey, t) SELECT 'p', n::text, repeat('x', 1000) FROM generate_series(1, 20000) g(n)",
+    );
+    runtime().block_on(async {
+        let prepared = parse("COPY People TO STDOUT (FORMAT ndjson)").expect("a statement");
+        let prepared = session.prepare(Arc::new(prepared), &[]).await.expect("prepared");
+        let outcome = session.run(&Arc::new(prepared), &Arc::default()).await.expect("begun");
+        let Outcome::EntitiesOut(mut copy) = outcome else { panic!("no entities") };
+        assert!(copy.next().await.is_some());
+        drop(copy);
+    });
+    assert_eq!(ask(&mut session, "SELECT count(*) FROM People"), ["20000"]);
 }
 
 #[test]
@@ -132,7 +194,8 @@ fn what_it_does_not_take_is_refused_by_name() {
         ("COPY People FROM STDIN (FORMAT json, ON_ERROR maybe)", SqlState::INVALID_PARAMETER_VALUE, "maybe"),
         ("COPY People FROM STDIN (FORMAT json, FORMAT json)", SqlState::SYNTAX_ERROR, "redundant"),
         ("COPY People FROM STDIN (FORMAT xml)", SqlState::INVALID_PARAMETER_VALUE, "xml"),
-        ("COPY People TO STDOUT (FORMAT ndjson)", SqlState::INVALID_PARAMETER_VALUE, "ndjson"),
+        ("COPY Nobody TO STDOUT (FORMAT ndjson)", SqlState::UNDEFINED_TABLE, "nobody"),
+        ("COPY People TO STDOUT (FORMAT ndjson, HEADER)", SqlState::FEATURE_NOT_SUPPORTED, "HEADER"),
     ] {
         let (sqlstate, message) = refused(sql);
         assert!(sqlstate == code && message.contains(named), "{sql}: {sqlstate:?} {message}");
@@ -140,4 +203,21 @@ fn what_it_does_not_take_is_refused_by_name() {
     run(&mut session, "BEGIN");
     let error = copy(&mut session, "COPY People FROM STDIN (FORMAT ndjson)", b"").expect_err("a block");
     assert_eq!(error.sqlstate(), SqlState::ACTIVE_SQL_TRANSACTION);
+}
+
+#[test]
+fn a_copy_under_way_is_seen_by_others() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("an engine");
+    let (mut session, mut other) = (super::session(&engine), super::session(&engine));
+    run(&mut session, "CREATE TABLE People ()");
+    let progress = "SELECT command, relid::regclass, bytes_processed, tuples_processed FROM pg_stat_progress_copy";
+    let copy = runtime().block_on(async {
+        let copy = begin(&mut session, "COPY people (partitionkey, rowkey) FROM STDIN (FORMAT csv)").await?;
+        session.read_copied(copy, Bytes::from_static(b"a,1\na,2\na,")).await
+    });
+    let copy = copy.expect("copies");
+    assert_eq!(ask(&mut other, progress), ["COPY FROM|\"People\"|10|2"]);
+    drop(copy);
+    session.idle();
+    assert!(ask(&mut other, progress).is_empty());
 }

@@ -1,5 +1,6 @@
 //! The engine as a whole, on memory and on failing files.
 
+mod access_statistics;
 mod accounts;
 mod beside_writers;
 mod check;

@@ -21,6 +21,14 @@ impl CopyIn {
         }
     }
 
+    /// Rows or entities read so far.
+    pub(crate) fn rows(&self) -> u64 {
+        match self {
+            Self::Rows(rows) => rows.count(),
+            Self::Entities(entities) => entities.count(),
+        }
+    }
+
     pub fn is_binary(&self) -> bool {
         match self {
             Self::Rows(rows) => rows.is_binary(),

@@ -80,6 +80,11 @@ impl EntitiesIn {
         Ok(Self { input, import, progress, format, on_reject, _memory: memory })
     }
 
+    /// Entities read so far.
+    pub(super) fn count(&self) -> u64 {
+        self.progress.entities()
+    }
+
     /// Whether bytes are no text.
     pub(super) fn is_binary(&self) -> bool {
         self.format == Format::Parquet

@@ -64,6 +64,11 @@ const BYTES_READ_HERE_MAX: usize = 4 << 10;
 const ROWS_READ_HERE_MAX: usize = 256;
 
 impl RowsIn {
+    /// Rows read so far.
+    pub(super) fn count(&self) -> u64 {
+        self.rows.rows.len() as u64
+    }
+
     pub(super) fn new(
         target: Target,
         columns: CopiedColumns,

@@ -6,7 +6,7 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use futures::TryStreamExt;
 use futures::future::BoxFuture;
 
-use super::options::{ExportOptions, ExportReport, Selection};
+use super::options::{ExportOptions, ExportProgress, ExportReport, Selection};
 use crate::answer::Answer;
 use crate::compiler::Compiler;
 use crate::session::session::Session;
@@ -72,11 +72,11 @@ impl Session {
     ) -> Result<ExportReport> {
         let (export, options) = (self.table_export(table)?, options.clone());
         let signals = self.registration().signals().of_statement();
-        let exported = async move { export.write(&mut Wanted::All, &options, destination).await };
+        let exported = async move { export.write_all(&options, destination).await };
         self.compute().run(&signals, exported).await
     }
 
-    fn table_export(&mut self, table: &str) -> Result<TableExport> {
+    pub(in crate::session) fn table_export(&mut self, table: &str) -> Result<TableExport> {
         let compiler = Arc::clone(self.compiler());
         let context = self.context();
         let found = TableName::parse(table)
@@ -121,13 +121,23 @@ fn listed(names: &[Arc<str>]) -> String {
     listed
 }
 
-struct TableExport {
+/// A table that is exported, as of one moment.
+pub(in crate::session) struct TableExport {
     compiler: Arc<Compiler>,
     names: Arc<PropertyNames>,
     table: TableSnapshot,
 }
 
 impl TableExport {
+    /// Exports all entities.
+    pub(in crate::session) async fn write_all(
+        &self,
+        options: &ExportOptions,
+        destination: Destination,
+    ) -> Result<ExportReport> {
+        self.write(&mut Wanted::All, options, destination).await
+    }
+
     async fn write(
         &self,
         wanted: &mut Wanted<'_>,
@@ -136,14 +146,14 @@ impl TableExport {
     ) -> Result<ExportReport> {
         self.number_by_name();
         let target = options.target(destination, &self.compiler, &self.table.table.name)?;
-        let survey = self.survey(wanted, options.format).await?;
+        let survey = self.survey(wanted, options).await?;
         let mut writer = open_export(target, &survey)?;
         let mut take = |rows: &Rows| {
             writer.write(rows)?;
             options.progress.add(rows.len() as u64);
             Ok(())
         };
-        self.read(wanted, &mut take).await?;
+        self.read(wanted, &mut take, &options.progress).await?;
         writer.finish()?;
         Ok(options.progress.report(notes(options, &survey)))
     }
@@ -164,9 +174,9 @@ impl TableExport {
 
     /// Which properties there are: only the names for formats that need no more, otherwise at least
     /// those of the entities that will be written.
-    async fn survey(&self, wanted: &mut Wanted<'_>, format: ExportFormat) -> Result<Survey> {
+    async fn survey(&self, wanted: &mut Wanted<'_>, options: &ExportOptions) -> Result<Survey> {
         let mut survey = Survey::new(&self.names);
-        if !format.has_columns() {
+        if !options.format.has_columns() {
             return Ok(survey);
         }
         let known = match wanted {
@@ -184,17 +194,17 @@ impl TableExport {
                     survey.observe(rows);
                     Ok(())
                 };
-                self.read(wanted, &mut take).await?;
+                self.read(wanted, &mut take, &options.progress).await?;
             }
         }
         Ok(survey)
     }
 
     /// Reads the entities in key order.
-    async fn read(&self, wanted: &mut Wanted<'_>, take: &mut Take<'_>) -> Result<()> {
+    async fn read(&self, wanted: &mut Wanted<'_>, take: &mut Take<'_>, progress: &ExportProgress) -> Result<()> {
         match wanted {
-            Wanted::All => self.read_range(&KeyRange::all(), take).await,
-            Wanted::Range(range) => self.read_range(range, take).await,
+            Wanted::All => self.read_range(&KeyRange::all(), take, progress).await,
+            Wanted::Range(range) => self.read_range(range, take, progress).await,
             Wanted::Where { session, condition } => {
                 // The line feed ends a comment.
                 let query = format!(
@@ -203,24 +213,24 @@ impl TableExport {
                 );
                 let mut answer = keys_wanted(session, &query).await?;
                 while let Some(batch) = answer.next().await {
-                    self.read_keys(&keys_of(&batch?)?, take).await?;
+                    self.read_keys(&keys_of(&batch?)?, take, progress).await?;
                 }
                 Ok(())
             }
         }
     }
 
-    async fn read_range(&self, range: &KeyRange, take: &mut Take<'_>) -> Result<()> {
+    async fn read_range(&self, range: &KeyRange, take: &mut Take<'_>, progress: &ExportProgress) -> Result<()> {
         let mut batches = self.table.rows(self.compiler.store().files(), range, &self.names);
         while let Some(rows) = batches.try_next().await? {
             take(&rows)?;
-            tokio::task::yield_now().await;
+            progress.turn().await;
         }
         Ok(())
     }
 
     /// Reads the entities of keys that ascend.
-    async fn read_keys(&self, keys: &[Key], take: &mut Take<'_>) -> Result<()> {
+    async fn read_keys(&self, keys: &[Key], take: &mut Take<'_>, progress: &ExportProgress) -> Result<()> {
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(()) };
         if keys.len() <= KEYS_LOOKED_UP_MAX {
             let mut rows = Rows::new();
@@ -251,7 +261,7 @@ impl TableExport {
             if !rows.is_empty() {
                 take(&rows)?;
             }
-            tokio::task::yield_now().await;
+            progress.turn().await;
         }
         match wanted.next() {
             None => Ok(()),

@@ -72,7 +72,7 @@ pub(crate) async fn write_rows(
             while let Some(batch) = rows.next(BATCH_ROWS_MAX).await? {
                 writer.write(&entities.rows(&batch)?)?;
                 progress.add(batch.num_rows() as u64);
-                tokio::task::yield_now().await;
+                progress.turn().await;
             }
             writer.finish()?;
             notes.push("times of a query are whole microseconds; --table and --where keep all seven digits".to_owned());
@@ -89,7 +89,7 @@ pub(crate) async fn write_rows(
                 lines.push(&batch, &mut out)?;
                 output.put(out.as_bytes())?;
                 progress.add(batch.num_rows() as u64);
-                tokio::task::yield_now().await;
+                progress.turn().await;
             }
             output.finish()?;
             notes.push("types are those of JSON; --table and --where keep those of entities".to_owned());
@@ -113,7 +113,7 @@ pub(crate) async fn write_rows(
                 let (Some(batch), Some(writer)) = (batch, writer.as_mut()) else { break };
                 writer.write(&batch)?;
                 progress.add(batch.num_rows() as u64);
-                tokio::task::yield_now().await;
+                progress.turn().await;
             }
             if let Some(writer) = writer {
                 writer.finish()?;
@@ -174,8 +174,7 @@ pub(crate) async fn write_lines(mut copy: CopyOut, options: &ExportOptions, mut 
         output.put(&out)?;
         out.clear();
         options.progress.add(batch.num_rows() as u64);
-        // A caller who wants it to end need not wait for the last row.
-        tokio::task::yield_now().await;
+        options.progress.turn().await;
     }
     output.put(&lines.end())?;
     Ok(output.finish()?)

@@ -41,6 +41,10 @@ impl Session {
 
     /// Notices and warnings since they were taken last, without those that the client does not
     /// want.
+    pub(in crate::session) fn tell(&mut self, notices: Vec<Error>) {
+        self.notices.extend(notices);
+    }
+
     pub fn take_notices(&mut self) -> Vec<Error> {
         let mut notices = std::mem::take(&mut self.notices);
         if !notices.is_empty() {

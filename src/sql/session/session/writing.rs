@@ -6,6 +6,7 @@ use bytes::Bytes;
 use datafusion::sql::sqlparser::ast;
 
 use super::{Outcome, Session};
+use crate::access::AccessPath;
 use crate::answer::Answer;
 use crate::compiler::Prepared;
 use crate::definitions::Definition;
@@ -175,10 +176,13 @@ impl Session {
     /// Runs a write by key with literals for its parameters; `None` if the statement has to be run
     /// as it was written.
     pub async fn run_key_write(&mut self, prepared: &Prepared, literals: &[Literal]) -> Result<Option<Outcome>> {
-        match &prepared.statement.request {
-            Request::Write(written) => self.write_by_key(prepared, written, ParameterValues::Literals(literals)).await,
-            _ => Ok(None),
-        }
+        let Request::Write(written) = &prepared.statement.request else { return Ok(None) };
+        let running = self.begin_counting(prepared);
+        let outcome = self.write_by_key(prepared, written, ParameterValues::Literals(literals)).await?;
+        Ok(match running {
+            Some(running) => outcome.map(|outcome| self.counted(running, outcome)),
+            None => outcome,
+        })
     }
 
     /// Whether a write by key means the same in the next statement as when it was prepared.
@@ -238,6 +242,7 @@ impl Session {
                     };
                 }
             }
+            self.reads.add_by_key(AccessPath::Point, result.count);
             return Ok(Some(Outcome::Done(write_tag(verb, result.count))));
         }
     }
@@ -294,10 +299,12 @@ impl Session {
     /// # Errors
     /// Of a line that is no row, or of the import, which ends the COPY; cancellation.
     pub async fn read_copied(&mut self, mut copy: Box<CopyIn>, bytes: Bytes) -> Result<Box<CopyIn>> {
+        let read = bytes.len();
         match *copy {
             CopyIn::Rows(rows) => *copy = CopyIn::Rows(self.read_rows(rows, bytes).await?),
             CopyIn::Entities(ref mut entities) => entities.push(bytes).await?,
         }
+        self.copied(read, copy.rows());
         Ok(copy)
     }
 
@@ -318,8 +325,7 @@ impl Session {
         self.compute().run(&signals, read).await
     }
 
-    /// Writes the rows of a COPY FROM; gives the tag.
-    pub async fn finish_copy(&mut self, copy: CopyIn) -> Result<String> {
+    pub(super) async fn finish_uncounted_copy(&mut self, copy: CopyIn) -> Result<String> {
         let rows = match copy {
             CopyIn::Rows(rows) => rows,
             CopyIn::Entities(entities) => {

@@ -62,6 +62,8 @@ impl SessionControl for Control {
         pid == 42
     }
 
+    fn reset_statements(&self) {}
+
     fn terminate_backend(&self, _pid: i32) -> bool {
         false
     }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray};
+use arrow::array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringViewArray, TimestampMicrosecondArray,
+};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::Result;
 
@@ -16,11 +18,12 @@ pub(super) struct Column {
     pub nullable: bool,
 }
 
-/// The types that columns have here: text, int8, boolean, timestamptz.
+/// The types that columns have here: text, int8, float8, boolean, timestamptz.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
     Int8,
+    Float8,
     Boolean,
     Time,
 }
@@ -31,6 +34,7 @@ impl Kind {
         match self {
             Kind::Text => "text",
             Kind::Int8 => "int8",
+            Kind::Float8 => "float8",
             Kind::Boolean => "bool",
             Kind::Time => "timestamptz",
         }
@@ -53,6 +57,7 @@ pub(super) enum Cell {
     Null,
     Text(String),
     Int8(i64),
+    Float8(f64),
     Boolean(bool),
     /// Microseconds since 1970.
     Time(i64),
@@ -69,6 +74,18 @@ impl From<&str> for Cell {
 impl From<String> for Cell {
     fn from(text: String) -> Self {
         Cell::Text(text)
+    }
+}
+
+impl From<i64> for Cell {
+    fn from(value: i64) -> Self {
+        Cell::Int8(value)
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(value: f64) -> Self {
+        Cell::Float8(value)
     }
 }
 
@@ -102,6 +119,7 @@ pub(super) fn schema(columns: &[Column]) -> SchemaRef {
         let data_type = match column.kind {
             Kind::Text => DataType::Utf8View,
             Kind::Int8 => DataType::Int64,
+            Kind::Float8 => DataType::Float64,
             Kind::Boolean => DataType::Boolean,
             Kind::Time => utc_micros(),
         };
@@ -122,6 +140,11 @@ pub(super) fn batch(columns: &[Column], schema: &SchemaRef, rows: &[Row]) -> Res
             ),
             Kind::Int8 => Arc::new(
                 cells(place).map(|cell| if let Cell::Int8(v) = cell { Some(*v) } else { None }).collect::<Int64Array>(),
+            ),
+            Kind::Float8 => Arc::new(
+                cells(place)
+                    .map(|cell| if let Cell::Float8(v) = cell { Some(*v) } else { None })
+                    .collect::<Float64Array>(),
             ),
             Kind::Boolean => Arc::new(
                 cells(place)

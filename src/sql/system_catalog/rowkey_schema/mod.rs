@@ -1,10 +1,11 @@
 //! Schema `rowkey`: what is stored, and how it lies, as tables.
 //!
 //! `rowkey.tables`, `rowkey.partitions` (range partitions), `rowkey.files`, `rowkey.properties`,
-//! `rowkey.settings` and `rowkey.maintenance`. Their rows are made while a query reads them, from
+//! `rowkey.settings`, `rowkey.maintenance` and `rowkey.access_statistics`. Their rows are made while a query reads them, from
 //! the manifest of its snapshot; only properties without a column of their own are looked up in
 //! files, and keys where recent writes are counted.
 
+mod access_statistics;
 mod bounds;
 mod cells;
 mod files;
@@ -27,6 +28,7 @@ use rowkey_model::AccountName;
 use rowkey_storage::run::RunFiles;
 use rowkey_storage::{MaintenanceStatus, Snapshot};
 
+use super::session_info::SessionInfo;
 use relation::Relation;
 use scan::RelationTable;
 pub(crate) use settings::Setting;
@@ -48,6 +50,7 @@ pub(super) struct Source {
     files: Arc<RunFiles>,
     settings: Vec<Setting>,
     maintenance: MaintenanceStatus,
+    session: Arc<dyn SessionInfo>,
 }
 
 impl RowkeySchema {
@@ -58,9 +61,10 @@ impl RowkeySchema {
         account: AccountName,
         files: Arc<RunFiles>,
         maintenance: MaintenanceStatus,
+        session: Arc<dyn SessionInfo>,
     ) -> Self {
         let settings = settings::of_data(&snapshot, &account, &files, &maintenance);
-        Self { source: Arc::new(Source { snapshot, account, files, settings, maintenance }) }
+        Self { source: Arc::new(Source { snapshot, account, files, settings, maintenance, session }) }
     }
 
     /// The same with further rows in `rowkey.settings`.

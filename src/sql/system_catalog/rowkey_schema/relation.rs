@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::common::Result;
 
 use super::cells::{Column, Row};
-use super::{Source, files, maintenance, partitions, properties, settings, tables};
+use super::{Source, access_statistics, files, maintenance, partitions, properties, settings, tables};
 use rowkey_storage::Table;
 
 /// A relation of the schema.
@@ -17,17 +17,19 @@ pub(super) enum Relation {
     Files,
     Settings,
     Maintenance,
+    AccessStatistics,
 }
 
 impl Relation {
     /// New ones come last: their oids follow from their places.
-    pub(super) const ALL: [Relation; 6] = [
+    pub(super) const ALL: [Relation; 7] = [
         Relation::Tables,
         Relation::Partitions,
         Relation::Properties,
         Relation::Files,
         Relation::Settings,
         Relation::Maintenance,
+        Relation::AccessStatistics,
     ];
 
     pub(super) fn named(name: &str) -> Option<Self> {
@@ -42,6 +44,7 @@ impl Relation {
             Relation::Files => "files",
             Relation::Settings => "settings",
             Relation::Maintenance => "maintenance",
+            Relation::AccessStatistics => "access_statistics",
         }
     }
 
@@ -53,12 +56,22 @@ impl Relation {
             Relation::Files => &files::COLUMNS,
             Relation::Settings => &settings::COLUMNS,
             Relation::Maintenance => &maintenance::COLUMNS,
+            Relation::AccessStatistics => &access_statistics::COLUMNS,
         }
     }
 
     /// Whether the rows are about tables, so that they can be made table by table.
     pub(super) fn is_by_table(self) -> bool {
-        self != Relation::Settings
+        !matches!(self, Relation::Settings | Relation::AccessStatistics)
+    }
+
+    /// The rows of one that is not about tables.
+    pub(super) fn rows(self, source: &Source) -> Vec<Row> {
+        match self {
+            Relation::Settings => settings::rows(&source.settings),
+            Relation::AccessStatistics => access_statistics::rows(source.session.statements()),
+            _ => Vec::new(),
+        }
     }
 
     /// The rows about one table.
@@ -68,7 +81,7 @@ impl Relation {
             Relation::Partitions => Ok(partitions::rows(table, source)),
             Relation::Properties => properties::rows(table, source).await,
             Relation::Files => Ok(files::rows(table)),
-            Relation::Settings => Ok(Vec::new()),
+            Relation::Settings | Relation::AccessStatistics => Ok(Vec::new()),
             Relation::Maintenance => Ok(vec![maintenance::row(table, source)]),
         }
     }

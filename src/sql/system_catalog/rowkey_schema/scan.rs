@@ -17,7 +17,6 @@ use futures::{StreamExt, stream};
 use super::Source;
 use super::cells::{batch, schema};
 use super::relation::Relation;
-use super::settings;
 
 /// The column that names the table a row is about.
 pub(super) const TABLE_NAME: &str = "table_name";
@@ -122,7 +121,7 @@ impl PartitionStream for RelationRows {
             };
             stream::iter(tables).then(rows).boxed()
         } else {
-            stream::iter([batch(relation.columns(), &schema, &settings::rows(&source.settings))]).boxed()
+            stream::iter([batch(relation.columns(), &schema, &relation.rows(&source))]).boxed()
         };
         Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches))
     }

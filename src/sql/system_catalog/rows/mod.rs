@@ -69,6 +69,8 @@ fn pg_catalog(contents: &Arc<Contents>, name: &str, wanted: &Wanted) -> Rows {
         "pg_shadow" => server::pg_user(contents, false),
         "pg_settings" => sessions::pg_settings(contents),
         "pg_stat_activity" => sessions::pg_stat_activity(contents),
+        "pg_stat_progress_copy" => sessions::pg_stat_progress_copy(contents),
+        "pg_stat_statements" => sessions::pg_stat_statements(contents),
         "pg_prepared_statements" => sessions::pg_prepared_statements(contents),
         "pg_cursors" => sessions::pg_cursors(contents),
         "pg_timezone_names" => time_zones::pg_timezone_names(contents),

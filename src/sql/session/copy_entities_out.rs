@@ -1,0 +1,136 @@
+//! COPY TO STDOUT in a format of entities: an export that a client reads.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use datafusion::sql::sqlparser::ast::{self, CopySource};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::copy_to_file::entity_format;
+use super::export::{ExportOptions, ExportProgress, ExportReport, write_rows};
+use super::session::Session;
+use crate::compiler::Prepared;
+use rowkey_base::{Error, Result, SqlState};
+use rowkey_formats::{Destination, ExportFormat};
+use rowkey_postgres::syntax::CopyStatement;
+
+/// What messages call the output.
+const OUTPUT: &str = "STDOUT";
+
+/// An export whose output goes to a client. It runs on compute threads, a little ahead of what is
+/// taken, and ends when this is dropped.
+#[derive(Debug)]
+pub struct EntitiesOut {
+    chunks: mpsc::UnboundedReceiver<Bytes>,
+    export: JoinHandle<Result<ExportReport>>,
+    progress: Arc<ExportProgress>,
+    format: ExportFormat,
+}
+
+impl EntitiesOut {
+    /// Whether bytes are no text.
+    pub fn is_binary(&self) -> bool {
+        self.format == ExportFormat::Parquet
+    }
+
+    /// Entities, or rows of a query, written so far.
+    pub fn rows(&self) -> u64 {
+        self.progress.entities()
+    }
+
+    /// The next bytes, cut anywhere; `None` behind the last ones, and where the export has failed.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        let chunk = self.chunks.recv().await?;
+        self.progress.taken(chunk.len());
+        Some(chunk)
+    }
+
+    /// How many entities, or rows of a query, all of it was, and what the format could not keep.
+    ///
+    /// # Errors
+    /// Of the export, which ended at it.
+    pub async fn finish(mut self) -> Result<(u64, Vec<Error>)> {
+        let ended = (&mut self.export).await;
+        let report = ended.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))??;
+        let notice = |note: String| Error::new(SqlState::SUCCESSFUL_COMPLETION, note);
+        Ok((report.entities, report.notes.into_iter().map(notice).collect()))
+    }
+}
+
+impl Drop for EntitiesOut {
+    fn drop(&mut self) {
+        self.export.abort();
+    }
+}
+
+/// Where an export writes to.
+struct Chunks {
+    chunks: mpsc::UnboundedSender<Bytes>,
+    progress: Arc<ExportProgress>,
+}
+
+impl Write for Chunks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.progress.given(bytes.len());
+        self.chunks.send(Bytes::copy_from_slice(bytes)).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Begins the export of a COPY TO STDOUT; `None` if its format is one of PostgreSQL's.
+    pub(super) async fn copy_entities_out(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        copy: &CopyStatement,
+    ) -> Result<Option<EntitiesOut>> {
+        let CopyStatement { statement: copy, options } = copy;
+        let Some(format) = entity_format(options, &prepared.statement.source)? else { return Ok(None) };
+        let ast::Statement::Copy { source, .. } = copy else {
+            return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
+        };
+        let (sender, chunks) = mpsc::unbounded_channel();
+        let options = ExportOptions::new(format);
+        let progress = Arc::clone(&options.progress);
+        let output = Chunks { chunks: sender, progress: Arc::clone(&progress) };
+        let destination = Destination::Stream(OUTPUT.into(), Box::new(output));
+        let context = self.context();
+        let signals = Arc::clone(&context.signals);
+        let (compiler, executor) = (Arc::clone(self.compiler()), self.executor().clone());
+        let compute = Arc::clone(self.compute());
+        let export = if matches!(source, CopySource::Table { columns, .. } if columns.is_empty()) {
+            let (_, _, target, _) = executor.copied_table(&context, prepared, copy)?;
+            let name = target.name().to_owned();
+            drop(target);
+            compute.drop_apart(context);
+            let export = self.table_export(&name)?;
+            tokio::spawn(async move {
+                let exported = async move { export.write_all(&options, destination).await };
+                compute.run(&signals, exported).await
+            })
+        } else {
+            let style = Arc::clone(context.session.settings.style());
+            let rows = executor.copied_rows(context, prepared, copy).await?;
+            tokio::spawn(async move {
+                let written = async move { write_rows(rows, &style, &options, destination, &compiler).await };
+                compute.run(&signals, written).await
+            })
+        };
+        Ok(Some(EntitiesOut { chunks, export, progress, format }))
+    }
+
+    /// Ends a COPY TO STDOUT of entities, all of which its client has; gives the tag.
+    pub async fn finish_copy_out(&mut self, copy: EntitiesOut) -> Result<String> {
+        let (count, notices) = copy.finish().await?;
+        self.tell(notices);
+        let tag = format!("COPY {count}");
+        self.count_copied(&tag);
+        Ok(tag)
+    }
+}
