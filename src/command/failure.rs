@@ -32,11 +32,7 @@ impl ExitStatus {
 #[derive(Debug)]
 pub(super) enum Failure {
     Engine(session::Error),
-    /// An error of a statement, with the line that it is about and a caret below.
-    Statement {
-        error: session::Error,
-        place: String,
-    },
+    Statement(Box<StatementFailure>),
     Input(rowkey_formats::Error),
     /// With a hint on what to do.
     Plain {
@@ -60,6 +56,13 @@ pub(super) enum Failure {
     Write(io::Error),
 }
 
+/// An error of a statement, with the line that it is about and a caret below.
+#[derive(Debug)]
+pub(super) struct StatementFailure {
+    pub error: session::Error,
+    place: String,
+}
+
 /// The exit status that shells show for a program ended by SIGPIPE.
 const EXIT_BROKEN_PIPE: u8 = 141;
 /// The exit status for arguments that make no sense, the same as clap's.
@@ -77,7 +80,7 @@ impl Failure {
         match self {
             Failure::Engine(error) => {
                 let place = error.position().map_or_else(String::new, |at| diagnostics::place(statement, at));
-                Failure::Statement { error, place }
+                Failure::Statement(Box::new(StatementFailure { error, place }))
             }
             other => other,
         }
@@ -106,7 +109,8 @@ impl Failure {
             return;
         }
         let (message, hint) = match self {
-            Failure::Engine(error) | Failure::Statement { error, .. } => (error.to_string(), error.hint()),
+            Failure::Engine(error) => (error.to_string(), error.hint()),
+            Failure::Statement(failure) => (failure.error.to_string(), failure.error.hint()),
             Failure::Input(error) => (error.to_string(), None),
             Failure::Plain { message, hint }
             | Failure::Usage { message, hint }
@@ -115,9 +119,9 @@ impl Failure {
             Failure::Write(error) => (format!("cannot write to standard output: {error}"), None),
         };
         tell(format_args!("error: {message}"));
-        if let Failure::Statement { error, place } = self {
-            place.lines().for_each(tell);
-            if let Some(detail) = error.detail() {
+        if let Failure::Statement(failure) = self {
+            failure.place.lines().for_each(tell);
+            if let Some(detail) = failure.error.detail() {
                 tell(format_args!("detail: {detail}"));
             }
         }

@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(printed, "n\n1\n2\nn\n3\n4\n");
         let failure = answers(&["COPY (SELECT 1) TO STDOUT"]).await.unwrap_err();
         assert!(
-            matches!(&failure, Failure::Statement { error, .. } if error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED)
+            matches!(&failure, Failure::Statement(failure) if failure.error.sqlstate() == SqlState::FEATURE_NOT_SUPPORTED)
         );
     }
 
@@ -253,8 +253,8 @@ mod tests {
         assert_eq!(printed.lines().last(), Some("Europe/Berlin"));
         let endless = "SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b";
         match answers(&["SET statement_timeout = 100", endless]).await.unwrap_err() {
-            Failure::Statement { error, .. } => {
-                assert_eq!(error.to_string(), "canceling statement due to statement timeout")
+            Failure::Statement(failure) => {
+                assert_eq!(failure.error.to_string(), "canceling statement due to statement timeout")
             }
             other => panic!("{other:?}"),
         }

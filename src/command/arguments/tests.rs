@@ -83,6 +83,7 @@ fn every_command_that_opens_a_database_takes_a_folder_to_spill_to_and_an_account
                 | AccountCommand::Rotate { data, .. }
                 | AccountCommand::Remove { data, .. } => data,
             },
+            other @ (Command::Completions(_) | Command::Man) => panic!("{other:?}"),
         };
         let options = data.applied_to(Options::default());
         assert_eq!(options.spill_folder, Some(PathBuf::from("s")), "{command:?}");
