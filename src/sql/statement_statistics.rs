@@ -14,7 +14,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use tokio::time::Instant;
 
 use crate::access::AccessPath;
-use crate::explain::ReadTotals;
+use crate::provider::ReadTotals;
 use rowkey_base::clock::timer_now;
 use rowkey_postgres::syntax::normalized;
 

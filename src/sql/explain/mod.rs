@@ -7,7 +7,6 @@ mod json;
 mod node;
 mod operators;
 mod read;
-mod read_totals;
 mod service_cost;
 mod text;
 
@@ -28,7 +27,6 @@ use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::syntax::{ExplainFormat, ExplainOptions};
 
 pub(crate) use access_paths::AccessPaths;
-pub(crate) use read_totals::ReadTotals;
 
 /// What EXPLAIN tells of a statement that writes.
 pub(crate) struct Explained {

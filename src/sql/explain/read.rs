@@ -19,12 +19,11 @@ use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::joins::HashJoinExec;
-use datafusion::physical_plan::metrics::{MetricValue, MetricsSet};
 use datafusion::physical_plan::sorts::sort::SortExec;
 
 use super::service_cost::{ServiceCost, ServiceQuery};
 use crate::access::AccessPath;
-use crate::provider::{ColumnSource, EntityScanExec, MASKED_ROWS, RECENT_ROWS, Scan, TableColumns};
+use crate::provider::{ColumnSource, EntityScanExec, Scan, ScanCounts, TableColumns};
 use rowkey_base::Result;
 use rowkey_model::EdmType;
 use rowkey_model::columns::{TIMESTAMP, tick_name, typed_name};
@@ -397,41 +396,17 @@ fn page_bytes(open: &OpenRun, places: &[usize], spans: &[Range<u64>]) -> u64 {
     bytes
 }
 
-/// What a scan has counted; row groups and pages only where some were left out.
-pub(super) fn counted(exec: &EntityScanExec) -> ActualRead {
-    let (mut read, mut masked) = (ActualRead::default(), 0);
-    for metric in exec.metrics().iter().flat_map(MetricsSet::iter) {
-        match metric.value() {
-            MetricValue::OutputRows(count) => read.rows += count.value() as u64,
-            MetricValue::Count { name, count } if name == RECENT_ROWS => read.rows += count.value() as u64,
-            MetricValue::Count { name, count } if name == MASKED_ROWS => masked += count.value() as u64,
-            MetricValue::Count { name, count } if name == "bytes_scanned" => read.bytes += count.value() as u64,
-            MetricValue::PruningMetrics { name, pruning_metrics } => {
-                let share = match name.as_ref() {
-                    "row_groups_pruned_statistics" => &mut read.row_groups,
-                    "page_index_pages_pruned" => &mut read.pages,
-                    _ => continue,
-                };
-                share.part += pruning_metrics.matched() as u64;
-                share.whole += (pruning_metrics.matched() + pruning_metrics.pruned()) as u64;
-            }
-            _ => {}
-        }
-    }
-    read.rows = read.rows.saturating_sub(masked);
-    read
-}
-
 fn actual(exec: &EntityScanExec, planned: &TableRead) -> ActualRead {
-    let counted = counted(exec);
+    let counts = ScanCounts::of(exec);
     // What nothing was left out of was read as planned.
-    let of_table = |counted: Share, planned: Share| match counted.whole {
+    let of_table = |(part, whole): (u64, u64), planned: Share| match whole {
         0 => planned,
-        _ => Share { part: counted.part.min(planned.part), whole: planned.whole },
+        _ => Share { part: part.min(planned.part), whole: planned.whole },
     };
     ActualRead {
-        row_groups: of_table(counted.row_groups, planned.row_groups),
-        pages: of_table(counted.pages, planned.pages),
-        ..counted
+        rows: counts.rows,
+        bytes: counts.bytes,
+        row_groups: of_table(counts.row_groups, planned.row_groups),
+        pages: of_table(counts.pages, planned.pages),
     }
 }

@@ -104,9 +104,9 @@ pub(crate) struct EntityScanExec {
 }
 
 /// The counter of rows that come from recent writes.
-pub(crate) const RECENT_ROWS: &str = "recent_rows";
+pub(super) const RECENT_ROWS: &str = "recent_rows";
 /// The counter of stored rows that were read in vain: recent writes have taken their place.
-pub(crate) const MASKED_ROWS: &str = "masked_rows";
+pub(super) const MASKED_ROWS: &str = "masked_rows";
 
 impl EntityScanExec {
     pub(crate) fn new(scan: Arc<Scan>, parquet: Arc<DataSourceExec>) -> Self {

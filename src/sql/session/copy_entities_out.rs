@@ -6,10 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use datafusion::sql::sqlparser::ast::{self, CopySource};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 use super::copy_to_file::entity_format;
-use super::export::{ExportOptions, ExportProgress, ExportReport, write_rows};
+use super::entities_out::{EntitiesOut, Exported};
+use super::export::{ExportOptions, ExportReport, write_rows};
+use super::output_flow::OutputFlow;
 use super::session::Session;
 use crate::compiler::Prepared;
 use rowkey_base::{Error, Result, SqlState};
@@ -19,61 +20,15 @@ use rowkey_postgres::syntax::CopyStatement;
 /// What messages call the output.
 const OUTPUT: &str = "STDOUT";
 
-/// An export whose output goes to a client. It runs on compute threads, a little ahead of what is
-/// taken, and ends when this is dropped.
-#[derive(Debug)]
-pub struct EntitiesOut {
-    chunks: mpsc::UnboundedReceiver<Bytes>,
-    export: JoinHandle<Result<ExportReport>>,
-    progress: Arc<ExportProgress>,
-    format: ExportFormat,
-}
-
-impl EntitiesOut {
-    /// Whether bytes are no text.
-    pub fn is_binary(&self) -> bool {
-        self.format == ExportFormat::Parquet
-    }
-
-    /// Entities, or rows of a query, written so far.
-    pub fn rows(&self) -> u64 {
-        self.progress.entities()
-    }
-
-    /// The next bytes, cut anywhere; `None` behind the last ones, and where the export has failed.
-    pub async fn next(&mut self) -> Option<Bytes> {
-        let chunk = self.chunks.recv().await?;
-        self.progress.taken(chunk.len());
-        Some(chunk)
-    }
-
-    /// How many entities, or rows of a query, all of it was, and what the format could not keep.
-    ///
-    /// # Errors
-    /// Of the export, which ended at it.
-    pub async fn finish(mut self) -> Result<(u64, Vec<Error>)> {
-        let ended = (&mut self.export).await;
-        let report = ended.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))??;
-        let notice = |note: String| Error::new(SqlState::SUCCESSFUL_COMPLETION, note);
-        Ok((report.entities, report.notes.into_iter().map(notice).collect()))
-    }
-}
-
-impl Drop for EntitiesOut {
-    fn drop(&mut self) {
-        self.export.abort();
-    }
-}
-
 /// Where an export writes to.
 struct Chunks {
     chunks: mpsc::UnboundedSender<Bytes>,
-    progress: Arc<ExportProgress>,
+    flow: Arc<OutputFlow>,
 }
 
 impl Write for Chunks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.progress.given(bytes.len());
+        self.flow.give(bytes.len());
         self.chunks.send(Bytes::copy_from_slice(bytes)).map_err(|_| io::ErrorKind::BrokenPipe)?;
         Ok(bytes.len())
     }
@@ -97,8 +52,8 @@ impl Session {
         };
         let (sender, chunks) = mpsc::unbounded_channel();
         let options = ExportOptions::new(format);
-        let progress = Arc::clone(&options.progress);
-        let output = Chunks { chunks: sender, progress: Arc::clone(&progress) };
+        let flow = Arc::clone(options.progress.flow());
+        let output = Chunks { chunks: sender, flow: Arc::clone(&flow) };
         let destination = Destination::Stream(OUTPUT.into(), Box::new(output));
         let context = self.context();
         let signals = Arc::clone(&context.signals);
@@ -112,17 +67,17 @@ impl Session {
             let export = self.table_export(&name)?;
             tokio::spawn(async move {
                 let exported = async move { export.write_all(&options, destination).await };
-                compute.run(&signals, exported).await
+                compute.run(&signals, exported).await.map(exported_of)
             })
         } else {
             let style = Arc::clone(context.session.settings.style());
             let rows = executor.copied_rows(context, prepared, copy).await?;
             tokio::spawn(async move {
                 let written = async move { write_rows(rows, &style, &options, destination, &compiler).await };
-                compute.run(&signals, written).await
+                compute.run(&signals, written).await.map(exported_of)
             })
         };
-        Ok(Some(EntitiesOut { chunks, export, progress, format }))
+        Ok(Some(EntitiesOut { chunks, export, flow, is_binary: format == ExportFormat::Parquet }))
     }
 
     /// Ends a COPY TO STDOUT of entities, all of which its client has; gives the tag.
@@ -133,4 +88,8 @@ impl Session {
         self.count_copied(&tag);
         Ok(tag)
     }
+}
+
+fn exported_of(report: ExportReport) -> Exported {
+    (report.entities, report.notes)
 }

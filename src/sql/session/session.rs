@@ -8,7 +8,7 @@ use arrow::datatypes::Schema;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
 
-use super::copy_entities_out::EntitiesOut;
+use super::entities_out::EntitiesOut;
 use super::file_access::FileAccess;
 use super::prepared_statements::PreparedStatements;
 use crate::answer::Answer;

@@ -35,7 +35,7 @@ fn names_of_the_database() {
     assert_eq!(asked.at("SELECT * FROM \"Emp"), ["\"EmployeeReviews\"", "\"Employees\""]);
     assert_eq!(
         asked.at("SELECT * FROM rowkey."),
-        ["files", "maintenance", "partitions", "properties", "settings", "tables"]
+        ["access_statistics", "files", "maintenance", "partitions", "properties", "settings", "tables"]
     );
     assert!(asked.at("SELECT * FROM pg_").contains(&"pg_catalog.".to_owned()));
     assert!(asked.at("SELECT * FROM pg_cl").contains(&"pg_class".to_owned()));

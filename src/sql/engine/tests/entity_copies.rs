@@ -1,4 +1,5 @@
-//! COPY of entities: what a client sends is imported, all of it or nothing, and goes out as it came.
+//! COPY of entities: what a client sends is imported, all of it or nothing, and goes out as it
+//! came.
 
 use std::sync::Arc;
 

@@ -1,17 +1,12 @@
 //! What an export is to do, and what it did.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
-use tokio::sync::Notify;
 
 use crate::compiler::Compiler;
+use crate::session::output_flow::OutputFlow;
 use rowkey_base::Result;
 use rowkey_formats::{Compression, Destination, ExportFormat, ExportTarget, Layout, Written};
 use rowkey_model::KeyRange;
-
-/// An export goes on while its client is so far behind.
-const BACKLOG_BYTES_MAX: usize = 1 << 20;
 
 /// Which entities of a table are exported.
 #[derive(Debug, Clone, Default)]
@@ -63,22 +58,14 @@ impl ExportOptions {
 /// Counters of an export under way; read them from another thread.
 #[derive(Debug, Default)]
 pub struct ExportProgress {
-    entities: AtomicU64,
+    flow: Arc<OutputFlow>,
     written: Arc<Written>,
-    backlog: Backlog,
-}
-
-/// What a client that reads an export has not taken yet.
-#[derive(Debug, Default)]
-struct Backlog {
-    bytes: AtomicUsize,
-    taken: Notify,
 }
 
 impl ExportProgress {
     /// Entities, or rows of a query, written so far.
     pub fn entities(&self) -> u64 {
-        self.entities.load(Ordering::Relaxed)
+        self.flow.entities()
     }
 
     /// Bytes written so far, compressed ones if they are compressed.
@@ -86,28 +73,16 @@ impl ExportProgress {
         self.written.bytes()
     }
 
-    /// Bytes go to a client.
-    pub(in crate::session) fn given(&self, bytes: usize) {
-        self.backlog.bytes.fetch_add(bytes, Ordering::Relaxed);
+    pub(in crate::session) fn flow(&self) -> &Arc<OutputFlow> {
+        &self.flow
     }
 
-    /// A client has taken them.
-    pub(in crate::session) fn taken(&self, bytes: usize) {
-        self.backlog.bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.backlog.taken.notify_one();
-    }
-
-    /// Lets others run: a caller who wants the export to end need not wait for its last row. Waits
-    /// while a client is behind.
     pub(super) async fn turn(&self) {
-        tokio::task::yield_now().await;
-        while self.backlog.bytes.load(Ordering::Relaxed) > BACKLOG_BYTES_MAX {
-            self.backlog.taken.notified().await;
-        }
+        self.flow.turn().await;
     }
 
     pub(super) fn add(&self, entities: u64) {
-        self.entities.fetch_add(entities, Ordering::Relaxed);
+        self.flow.add(entities);
     }
 
     pub(super) fn report(&self, notes: Vec<String>) -> ExportReport {

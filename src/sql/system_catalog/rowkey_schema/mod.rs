@@ -1,9 +1,9 @@
 //! Schema `rowkey`: what is stored, and how it lies, as tables.
 //!
 //! `rowkey.tables`, `rowkey.partitions` (range partitions), `rowkey.files`, `rowkey.properties`,
-//! `rowkey.settings`, `rowkey.maintenance` and `rowkey.access_statistics`. Their rows are made while a query reads them, from
-//! the manifest of its snapshot; only properties without a column of their own are looked up in
-//! files, and keys where recent writes are counted.
+//! `rowkey.settings`, `rowkey.maintenance` and `rowkey.access_statistics`. Their rows are made
+//! while a query reads them, most from the manifest of its snapshot; only properties without a
+//! column of their own are looked up in files, and keys where recent writes are counted.
 
 mod access_statistics;
 mod bounds;

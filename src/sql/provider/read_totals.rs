@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use datafusion::physical_plan::ExecutionPlan;
 
-use super::read::{address, counted};
+use super::scan_counts::ScanCounts;
+use super::scan_exec::EntityScanExec;
 use crate::access::AccessPath;
-use crate::provider::EntityScanExec;
 
 /// How often tables were read by each access path, and how much that was.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl ReadTotals {
                 continue;
             };
             // A plan that runs may have one for each of its partitions.
-            if seen.insert(address(scan)) {
-                let read = counted(scan);
+            if seen.insert(std::ptr::from_ref(scan).addr()) {
+                let read = ScanCounts::of(scan);
                 totals.count(scan.scan().access.path);
                 totals.entities += read.rows;
                 totals.bytes += read.bytes;
