@@ -11,7 +11,6 @@ use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Int64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue, TableReference};
-use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
 use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
@@ -346,28 +345,6 @@ impl ScalarUDFImpl for Scalar {
             Some(name) => field.with_metadata([(POSTGRES_TYPE.to_owned(), name.to_owned())].into()),
             None => field,
         }))
-    }
-
-    /// A NULL that the optimizer has computed is the answer, whatever the other arguments are.
-    fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
-        let is_null = |arg: &Expr| matches!(arg, Expr::Literal(value, _) if value.is_null());
-        if self.function.volatility == Volatility::Volatile
-            || !is_strict(self.function.name)
-            || !args.iter().any(is_null)
-        {
-            return Ok(ExprSimplifyResult::Original(args));
-        }
-        let types = args.iter().map(|arg| info.get_data_type(arg)).collect::<Result<Vec<_>>>()?;
-        let constant = |arg: &'_ Expr| match arg {
-            Expr::Literal(value, _) => Some(value.clone()),
-            _ => None,
-        };
-        let constants: Vec<_> = args.iter().map(constant).collect();
-        let constants = constants.iter().map(Option::as_ref).collect();
-        let returns =
-            self.returns(Arguments { function: self.function.name, types: types.iter().collect(), constants })?;
-        let value = ScalarValue::try_from(&returns)?;
-        Ok(ExprSimplifyResult::Simplified(Expr::Literal(value, None)))
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

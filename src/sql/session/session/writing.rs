@@ -242,7 +242,10 @@ impl Session {
                     };
                 }
             }
-            self.reads.add_by_key(AccessPath::Point, result.count);
+            // An INSERT reads nothing, but looks whether its keys are there.
+            if verb != "INSERT" {
+                self.reads.add_by_key(AccessPath::Point, result.count);
+            }
             return Ok(Some(Outcome::Done(write_tag(verb, result.count))));
         }
     }
