@@ -12,6 +12,7 @@ mod definitions;
 mod entities_from_json;
 mod entity_copies;
 mod exact_columns;
+mod explained_reads;
 mod import;
 mod import_tables;
 mod key_queries;
