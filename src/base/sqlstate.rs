@@ -165,6 +165,7 @@ sqlstates! {
     OUT_OF_MEMORY "53200" Limit,
     DISK_FULL "53100" DiskFull,
     IO_ERROR "58030" Unavailable,
+    LOCK_FILE_EXISTS "F0001" Unavailable,
     DATA_CORRUPTED "XX001" Corrupt,
     TRANSACTION_RESOLUTION_UNKNOWN "08007" OutcomeUnknown,
     INTERNAL_ERROR "XX000" Internal,

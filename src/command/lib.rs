@@ -37,9 +37,8 @@ pub use arguments::Arguments;
 use arguments::{Command, DataArguments, EngineArguments};
 use failure::Failure;
 
-use rowkey_model::files;
 use rowkey_sql::engine::{Engine, Options};
-use rowkey_sql::session::{Error, SqlState};
+use rowkey_sql::session::SqlState;
 use std::sync::Arc;
 
 /// Runs the command and prints its error, if there is one.
@@ -91,18 +90,6 @@ const ASK_ITS_SERVER: &str = "if it is a server, it takes statements by psql -h 
                               devstoreaccount1, and imports by \\copy TABLE from 'FILE' (format ndjson); \
                               another data folder can be named with --data DIR";
 
-/// Whether another process has the data folder.
-fn is_owned(error: &Error) -> bool {
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        if inner.downcast_ref::<files::Error>().is_some_and(files::Error::is_owned) {
-            return true;
-        }
-        cause = inner.source();
-    }
-    false
-}
-
 /// Opens the database; the error has a hint when another process owns the folder.
 async fn open(location: &str, data: &DataArguments) -> Result<Arc<Engine>, Failure> {
     open_as(location, data.applied_to(Options::default())).await
@@ -116,11 +103,10 @@ async fn open_as(location: &str, options: Options) -> Result<Arc<Engine>, Failur
     let asked = options.read_only;
     let opened = Engine::open(location, options).await.map(Arc::new);
     let database = opened.map_err(|error| match error.sqlstate() {
+        SqlState::LOCK_FILE_EXISTS => Failure::plain(error, ASK_ITS_SERVER),
         SqlState::SERIALIZATION_FAILURE | SqlState::IO_ERROR if error.hint().is_none() => {
             let remedy = unreadable::cause(&error).and_then(unreadable::remedy);
-            let otherwise =
-                if is_owned(&error) { ASK_ITS_SERVER } else { "another data folder can be named with --data DIR" };
-            Failure::plain(error, remedy.unwrap_or(otherwise))
+            Failure::plain(error, remedy.unwrap_or("another data folder can be named with --data DIR"))
         }
         _ => Failure::Engine(error),
     })?;

@@ -92,6 +92,7 @@ const TABLE: &[(SqlState, &str, Kind)] = &[
     (SqlState::OUT_OF_MEMORY, "53200", Kind::Limit),
     (SqlState::DISK_FULL, "53100", Kind::DiskFull),
     (SqlState::IO_ERROR, "58030", Kind::Unavailable),
+    (SqlState::LOCK_FILE_EXISTS, "F0001", Kind::Unavailable),
     (SqlState::DATA_CORRUPTED, "XX001", Kind::Corrupt),
     (SqlState::TRANSACTION_RESOLUTION_UNKNOWN, "08007", Kind::OutcomeUnknown),
     (SqlState::INTERNAL_ERROR, "XX000", Kind::Internal),

@@ -29,7 +29,10 @@ fn a_query() {
     assert_eq!((sql.output, sql.data.data.as_deref()), (Some(Form::Csv), Some("d")));
 
     assert!(refusal(&["sql", "-f", "a.sql", "SELECT 1"]).contains("cannot be used with"));
-    assert!(refusal(&["sql", "--output", "xml", "SELECT 1"]).contains("[possible values: table, csv, json, ndjson, tsv, markdown, lines]"));
+    assert!(
+        refusal(&["sql", "--output", "xml", "SELECT 1"])
+            .contains("[possible values: table, csv, json, ndjson, tsv, markdown, lines]")
+    );
 }
 
 #[test]

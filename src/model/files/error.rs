@@ -61,11 +61,6 @@ impl Error {
         matches!(self, Error::NoSpace { .. })
     }
 
-    /// Whether another process, or another handle of this one, has the folder.
-    pub fn is_owned(&self) -> bool {
-        matches!(self, Error::Owned { .. })
-    }
-
     /// Classifies an I/O error by its kind.
     pub fn from_io(path: impl Into<String>, operation: Operation, source: io::Error) -> Self {
         let path = path.into();

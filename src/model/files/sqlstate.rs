@@ -9,12 +9,12 @@ impl Error {
     pub fn sqlstate(&self) -> SqlState {
         match self {
             Error::NoSpace { .. } => SqlState::DISK_FULL,
+            Error::Owned { .. } => SqlState::LOCK_FILE_EXISTS,
             Error::ShortRead { .. } => SqlState::DATA_CORRUPTED,
             Error::Unsupported { .. } => SqlState::READ_ONLY_SQL_TRANSACTION,
             Error::BadPath { .. } => SqlState::INVALID_STATEMENT,
             Error::NotFound { .. }
             | Error::AlreadyExists { .. }
-            | Error::Owned { .. }
             | Error::Replaced { .. }
             | Error::ReadOnly { .. }
             | Error::Io { .. }

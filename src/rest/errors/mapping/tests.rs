@@ -25,6 +25,7 @@ fn every_state_has_its_row() {
         (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, 403, "AuthorizationFailure"),
         (SqlState::FEATURE_NOT_SUPPORTED, 501, "NotImplemented"),
         (SqlState::IO_ERROR, 500, "InternalError"),
+        (SqlState::LOCK_FILE_EXISTS, 500, "InternalError"),
         (SqlState::DATA_CORRUPTED, 500, "InternalError"),
         (SqlState::INTERNAL_ERROR, 500, "InternalError"),
         (SqlState::INVALID_STATEMENT, 400, "InvalidInput"),
