@@ -13,6 +13,7 @@ use super::kind::Kind;
 use super::resolution::{Resolver, call};
 use super::scalar::type_of;
 use super::strings;
+use super::trimmed;
 use super::type_names::{TEXT, TYPE_LENGTH, is_character};
 use super::typed_texts::as_text_of_type;
 use crate::types::POSTGRES_TYPE;
@@ -48,6 +49,28 @@ impl Resolver<'_> {
             return None;
         }
         self.is_char(value).then(|| Expr::Literal(ScalarValue::Utf8View(Some(stripped.to_owned())), None))
+    }
+
+    /// Two texts that are compared: beside a `char(n)` a `varchar` is one as well.
+    pub(super) fn as_characters(&self, left: Expr, right: Expr) -> (Expr, Expr) {
+        let is_typed = |expr: &Expr| match expr {
+            Expr::Column(_) => true,
+            Expr::ScalarFunction(call) => call.func.inner().is::<PostgresCast>(),
+            _ => false,
+        };
+        let name = |expr: &Expr| {
+            let (_, field) = if is_typed(expr) { expr.to_field(self.schema).ok()? } else { return None };
+            field.metadata().get(POSTGRES_TYPE).cloned()
+        };
+        let rtrim = |expr: Expr| match trimmed::FUNCTIONS.iter().find(|function| function.name == "rtrim") {
+            Some(rtrim) => call(rtrim, vec![expr]),
+            None => expr,
+        };
+        match (name(&left).as_deref(), name(&right).as_deref()) {
+            (Some("bpchar"), Some("varchar")) => (left, rtrim(right)),
+            (Some("varchar"), Some("bpchar")) => (rtrim(left), right),
+            _ => (left, right),
+        }
     }
 
     /// A value cast to the type that it is held as. A `char(n)` is a text from here on, which

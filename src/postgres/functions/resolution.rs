@@ -343,10 +343,10 @@ impl Resolver<'_> {
         if json_elements(&left_type) || json_elements(&right_type) {
             return fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of json and jsonb cannot be compared");
         }
-        if left_type == right_type || [left_kind, right_kind].contains(&Kind::Null) {
-            return Ok((left, right));
-        }
         if left_kind == Kind::Text && right_kind == Kind::Text {
+            return Ok(self.as_characters(left, right));
+        }
+        if left_type == right_type || [left_kind, right_kind].contains(&Kind::Null) {
             return Ok((left, right));
         }
         if right_kind == Kind::Text && unknown_text(&right).is_some() {

@@ -151,6 +151,11 @@ pub(super) fn pick<T>(ident: &Ident, candidates: impl Iterator<Item = T>, name: 
     }
 }
 
+/// Whether a name is written as the column's is, or is it once it is folded as PostgreSQL folds it.
+pub(super) fn is_exact(ident: &Ident, name: &str) -> bool {
+    *name == *ident.value || *name == *fold(ident)
+}
+
 pub(super) fn quoted(name: &str, span: Span) -> Ident {
     Ident { value: name.to_owned(), quote_style: Some('"'), span }
 }

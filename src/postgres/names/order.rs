@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::tokenizer::Span;
 
-use super::column::{Output, Pick, fold, numbered, pick, quoted};
+use super::column::{Output, Pick, fold, is_exact, numbered, pick, quoted};
 use super::error::{NameError, Result, SqlState, refuse};
 use super::function::keyword_call;
 use super::grouping_sets;
@@ -187,6 +187,7 @@ impl Resolver<'_> {
             None => {
                 if let Some(ident) = bare(expr)
                     && let Some(position) = labelled(&ident, items, clause)?
+                    && (is_exact(&ident, &items[position].output.label) || !self.is_exact_input(&ident))
                 {
                     write(expr, position, items, written);
                     return Ok(());
@@ -286,6 +287,11 @@ impl Resolver<'_> {
             meant.extend(items.iter().position(|item| unwrapped(&item.expr) == unwrapped(expr)));
         }
         Ok(())
+    }
+
+    /// Whether this query's own FROM has a column of exactly this name.
+    fn is_exact_input(&self, ident: &Ident) -> bool {
+        self.levels.last().is_some_and(|level| level.frame.columns.iter().any(|column| is_exact(ident, &column.name)))
     }
 
     /// Whether this query's own FROM has such a column, or several.

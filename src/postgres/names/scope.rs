@@ -7,7 +7,7 @@ use std::rc::Rc;
 use datafusion::sql::sqlparser::ast::{CteAsMaterialized, Expr, Ident, ObjectName};
 use datafusion::sql::sqlparser::tokenizer::Location;
 
-use super::column::{Column, Output, Pick, fold, numbered, pick};
+use super::column::{Column, Output, Pick, fold, is_exact, numbered, pick};
 use super::error::{NameError, Result, SqlState};
 use super::placement::Clause;
 use super::{Lookup, Name, OutputColumn, Relations, Resolved};
@@ -224,12 +224,24 @@ impl<'a> Resolver<'a> {
     }
 
     fn bare_column(&self, ident: &Ident) -> Result<Rc<Column>> {
+        // One that differs in case comes behind an exact one of a query around.
+        let mut similar = None;
         for level in self.levels.iter().rev() {
-            match pick(ident, level.frame.columns.iter(), |column| &column.name) {
-                Pick::One(column) => return Ok(Rc::clone(column)),
-                Pick::Several(names) => return Err(ambiguous(ident, &names).at(ident)),
-                Pick::None => {}
+            let (picked, exact) = match pick(ident, level.frame.columns.iter(), |column| &column.name) {
+                Pick::One(column) => (Ok(Rc::clone(column)), is_exact(ident, &column.name)),
+                Pick::Several(names) => {
+                    let exact = names.iter().all(|name| is_exact(ident, name));
+                    (Err(ambiguous(ident, &names).at(ident)), exact)
+                }
+                Pick::None => continue,
+            };
+            if exact {
+                return picked;
             }
+            similar.get_or_insert(picked);
+        }
+        if let Some(similar) = similar {
+            return similar;
         }
         let source = self.levels.iter().rev().find_map(|level| match named(level.frame.sources.iter(), ident) {
             Pick::None => None,

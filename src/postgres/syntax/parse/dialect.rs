@@ -377,9 +377,10 @@ impl Dialect for PostgresDialect {
         is_reserved || PARSER.is_reserved_for_identifier(keyword)
     }
 
-    /// The parser has one list of reserved words for all dialects.
+    /// The parser has one list of reserved words for all dialects; `ON CONFLICT` may stand behind a
+    /// select list.
     fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
-        FREE_LABELS.contains(keyword) || PARSER.is_column_alias(keyword, parser)
+        *keyword != Keyword::ON && (FREE_LABELS.contains(keyword) || PARSER.is_column_alias(keyword, parser))
     }
 
     fn is_table_alias(&self, keyword: &Keyword, parser: &mut Parser) -> bool {
