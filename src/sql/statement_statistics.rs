@@ -248,13 +248,13 @@ impl RunningStatement {
     /// It has run, and has written so many rows.
     pub(crate) fn wrote(self, rows: u64, reads: &StatementReads) {
         let mut counted = self.answers(reads);
+        counted.took = Some(counted.running.began.elapsed());
         counted.rows = rows;
     }
 
     /// It has run, and its rows come.
     pub(crate) fn answers(self, reads: &StatementReads) -> CountedRows {
-        let took = self.began.elapsed();
-        CountedRows { running: self, reads: reads.take(), rows: 0, took, has_failed: false }
+        CountedRows { running: self, reads: reads.take(), rows: 0, took: None, has_failed: false }
     }
 }
 
@@ -265,15 +265,15 @@ pub(crate) struct CountedRows {
     running: RunningStatement,
     reads: Reads,
     rows: u64,
-    /// Up to the last rows.
-    took: Duration,
+    /// Up to the last rows, if there were any.
+    took: Option<Duration>,
     has_failed: bool,
 }
 
 impl CountedRows {
     pub(crate) fn add(&mut self, rows: usize) {
         self.rows += rows as u64;
-        self.took = self.running.began.elapsed();
+        self.took = Some(self.running.began.elapsed());
     }
 
     pub(crate) fn fail(&mut self) {
@@ -289,6 +289,7 @@ impl Drop for CountedRows {
         let Reads { by_key, plans } = std::mem::take(&mut self.reads);
         let mut reads = by_key;
         plans.iter().for_each(|plan| reads += ReadTotals::of_plan(plan));
-        self.running.statistics.record(&self.running.entry, self.took, self.rows, reads);
+        let took = self.took.unwrap_or_else(|| self.running.began.elapsed());
+        self.running.statistics.record(&self.running.entry, took, self.rows, reads);
     }
 }
