@@ -120,7 +120,7 @@ impl PostgresTypes {
     fn node(
         &self,
         plan: LogicalPlan,
-        zone: &Zone,
+        (zone, literals): (&Zone, &Zone),
         limits: Option<&FrameLimits>,
         copies: &Copies,
     ) -> Result<LogicalPlan> {
@@ -136,8 +136,15 @@ impl PostgresTypes {
             schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
         }
         let stored = plan.inputs().into_iter().all(|input| has_stored_columns(input, STORED_LEVELS_MAX));
-        let resolver =
-            Resolver { schema: &schema, zone: Some(zone), stored, copies: Some(copies), limits, dropped: false };
+        let resolver = Resolver {
+            schema: &schema,
+            zone: Some(zone),
+            literals: Some(literals),
+            stored,
+            copies: Some(copies),
+            limits,
+            dropped: false,
+        };
         let names = NamePreserver::new(&plan);
         let plan = plan
             .map_expressions(|expr| {
@@ -284,11 +291,11 @@ impl AnalyzerRule for PostgresTypes {
     }
 
     fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
-        let zone = Zone::of(options)?;
+        let (zone, literals) = (Zone::of(options)?, Zone::of_literals(options)?);
         let limits = options.extensions.get::<FrameLimits>();
         let copies = Copies::with_hidden(operations_within);
         let typed = |plan: LogicalPlan| {
-            let node = |plan| Ok(Transformed::yes(self.node(plan, &zone, limits, &copies)?));
+            let node = |plan| Ok(Transformed::yes(self.node(plan, (&zone, &literals), limits, &copies)?));
             plan.transform_up_with_subqueries(node).data()
         };
         let plan = typed(recursion::with_types_of_first_terms(plan, &typed)?)?;

@@ -150,4 +150,4 @@ pub use undefined::with_undefined;
 pub(crate) use value_budget::is_batch_too_large;
 pub use value_budget::{ValueBudget, batch_bytes};
 pub(crate) use values_items::wrapped as values_item;
-pub use zone::{SessionStyle, Zone};
+pub use zone::{LiteralStyle, SessionStyle, Zone};

@@ -75,6 +75,7 @@ impl Resolver<'_> {
         if let (Expr::Literal(value, metadata), Some(zone)) = (&expr, self.zone)
             && plain
         {
+            let zone = if unknown_text(&expr).is_some() { self.literals.unwrap_or(zone) } else { zone };
             // How times are read is a setting, so that PostgreSQL reads those of expressions when
             // there are rows.
             let waits = Kind::of(wanted).is_temporal() && Kind::of(from) == Kind::Text && unknown_text(&expr).is_none();

@@ -41,6 +41,8 @@ pub(super) struct Resolver<'a> {
     pub schema: &'a DFSchema,
     /// `None`: not known yet, and constants that depend on it are left.
     pub zone: Option<&'a Zone>,
+    /// In which literals are read; `None`: in that one.
+    pub literals: Option<&'a Zone>,
     /// Whether all columns are those of tables: values of theirs have one NaN only.
     pub stored: bool,
     /// What the statement may still copy; `None`: this expression alone.
@@ -54,7 +56,7 @@ pub(super) struct Resolver<'a> {
 impl<'a> Resolver<'a> {
     /// Of expressions whose statement is not known.
     pub(super) fn over(schema: &'a DFSchema, zone: Option<&'a Zone>) -> Self {
-        Self { schema, zone, stored: false, copies: None, limits: None, dropped: false }
+        Self { schema, zone, literals: None, stored: false, copies: None, limits: None, dropped: false }
     }
 }
 

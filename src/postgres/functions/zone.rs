@@ -30,6 +30,14 @@ impl Zone {
         }
     }
 
+    /// The zone in which literals are read: the session's, or the one that it had.
+    pub(super) fn of_literals(options: &ConfigOptions) -> Result<Self> {
+        match options.extensions.get::<LiteralStyle>() {
+            Some(LiteralStyle(style)) => Ok(Self(Arc::clone(style))),
+            None => Self::of(options),
+        }
+    }
+
     /// A zone named in a statement: by its name, an abbreviation, or an offset as POSIX has them,
     /// positive to the west.
     pub fn named(name: &str) -> Result<Self> {
@@ -122,6 +130,13 @@ impl From<types::Zone> for Zone {
 pub struct SessionStyle(pub Arc<TextStyle>);
 
 carried_in_options!(SessionStyle, "rowkey_style");
+
+/// The style in which the literals of a statement are read that was prepared in a session whose
+/// style has changed since: PostgreSQL reads them when it prepares it.
+#[derive(Debug, Clone)]
+pub struct LiteralStyle(pub Arc<TextStyle>);
+
+carried_in_options!(LiteralStyle, "rowkey_literal_style");
 
 /// An offset east of Greenwich: `+02`, `-05:30`, `+02:00:00`.
 fn offset_east(name: &str) -> Option<i32> {

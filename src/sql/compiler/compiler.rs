@@ -57,7 +57,7 @@ use rowkey_postgres::rules::Rules;
 use rowkey_postgres::settings::{NEW_PROPERTIES, Settings};
 use rowkey_postgres::syntax::located;
 use rowkey_postgres::syntax::{RowLocks, Statement};
-use rowkey_postgres::types::{PostgresType, SqlValue};
+use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle};
 use rowkey_storage::{Edit, Snapshot, Store};
 
 /// Plans of longer texts are dropped on a compute thread.
@@ -298,6 +298,7 @@ impl Compiler {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: before.plan.clone(),
+            style: before.style.clone(),
             counted: before.counted.clone(),
         })
     }
@@ -379,6 +380,7 @@ impl Compiler {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: Some(plan),
+            style: Some(Arc::clone(context.session.settings.style())),
             counted: KnownEntry::default(),
         })
     }
@@ -434,6 +436,7 @@ impl Compiler {
             prepared_micros: self.now().micros(),
             from_sql: false,
             plan: plan.map(Arc::new),
+            style: Some(Arc::clone(context.session.settings.style())),
             counted: KnownEntry::default(),
         })
     }
@@ -526,6 +529,17 @@ impl Compiler {
 
     /// The planner for one statement.
     pub(crate) fn planner(&self, context: &StatementContext) -> StatementPlanner {
+        self.planner_with_literals(context, None)
+    }
+
+    /// The same for a statement that was prepared before.
+    pub(crate) fn planner_of(&self, context: &StatementContext, prepared: &Prepared) -> StatementPlanner {
+        let now = context.session.settings.style();
+        let literals = prepared.style.as_ref().filter(|style| !Arc::ptr_eq(style, now) && *style != now);
+        self.planner_with_literals(context, literals)
+    }
+
+    fn planner_with_literals(&self, context: &StatementContext, literals: Option<&Arc<TextStyle>>) -> StatementPlanner {
         let session = self.catalog_session(context);
         let system = SystemCatalog::new(context.snapshot.clone(), self.account.clone(), Arc::clone(&session) as _);
         let catalog = CatalogContext { oids: system.oids(), session: Arc::clone(&session) as _, control: session };
@@ -538,6 +552,10 @@ impl Compiler {
         options.extensions.insert(Stop::asking(Arc::clone(&context.signals) as _));
         let style = context.session.settings.style().at(context.now.micros());
         options.extensions.insert(functions::SessionStyle(Arc::new(style)));
+        if let Some(literals) = literals {
+            let style = literals.at(context.now.micros());
+            options.extensions.insert(functions::LiteralStyle(Arc::new(style)));
+        }
         let settings = self.state.settings(config, context.now);
         let tables = SnapshotCatalog {
             snapshot: context.snapshot.clone(),

@@ -11,7 +11,7 @@ use crate::compute::ComputeRuntime;
 use crate::planner::{Column, PlanningSettings};
 use crate::statement_statistics::KnownEntry;
 use rowkey_postgres::syntax::{Request, RowLocks, Statement};
-use rowkey_postgres::types::PostgresType;
+use rowkey_postgres::types::{PostgresType, TextStyle};
 use rowkey_storage::{Catalog, Snapshot};
 
 /// As statements were measured to take, without their plans.
@@ -32,6 +32,8 @@ pub struct Prepared {
     pub from_sql: bool,
     /// What it was planned as. None for statements that are planned when they run.
     pub(crate) plan: Option<Arc<Planned>>,
+    /// The session's style of texts when it was prepared, in which its literals are read.
+    pub(crate) style: Option<Arc<TextStyle>>,
     /// Where it is counted.
     pub(crate) counted: KnownEntry,
 }
@@ -46,6 +48,7 @@ impl Prepared {
             prepared_micros: 0,
             from_sql: false,
             plan: None,
+            style: None,
             counted: KnownEntry::default(),
         }
     }

@@ -38,7 +38,7 @@ impl Executor {
         values: &[SqlValue],
     ) -> Result<Physical> {
         let _room = self.compiler.room_for_physical_plan(prepared).await;
-        let planner = self.compiler.planner(context);
+        let planner = self.compiler.planner_of(context, prepared);
         let plan = match logical {
             Logical::Kept(plan) => seen_in(plan, &context.snapshot)?,
             Logical::Unplanned(query) => {

@@ -100,7 +100,7 @@ impl Executor {
         budget: &mut MemoryBudget,
     ) -> Result<(Write, WriteResult)> {
         let written = prepared.statement.request.statement()?;
-        let planner = self.compiler.planner(context);
+        let planner = self.compiler.planner_of(context, prepared);
         let log = PlanLog::begin(context, prepared);
         let ran = RanQueries::default();
         let write = Write::read(&planner, &prepared.statement, written)?;
@@ -194,7 +194,7 @@ impl Executor {
         is_committed: bool,
     ) -> Result<Option<Answer>> {
         let Some((query, rows)) = returning_query(write, returned)? else { return Ok(None) };
-        let planner = self.compiler.planner(context).with_rows(rows);
+        let planner = self.compiler.planner_of(context, prepared).with_rows(rows);
         let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
         let output = write.output.clone();
         let planned = planner.resolved_query(&prepared.statement, query, &write.functions, output, &declared).await?;
@@ -253,7 +253,7 @@ impl Executor {
         let written = prepared.statement.request.statement()?;
         let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
         let context = &self.compiler.with_new_properties(context, &prepared.statement, &declared).await?;
-        let planner = self.compiler.planner(context);
+        let planner = self.compiler.planner_of(context, prepared);
         let write = Write::read(&planner, &prepared.statement, written)?;
         let ran = RanQueries::default();
         let zone = planner.zone()?;
@@ -276,7 +276,7 @@ impl Executor {
         let written = prepared.statement.request.statement()?;
         let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
         let context = &self.compiler.with_new_properties(context, &prepared.statement, &declared).await?;
-        let planner = self.compiler.planner(context);
+        let planner = self.compiler.planner_of(context, prepared);
         let write = Write::read(&planner, &prepared.statement, written)?;
         let (verb, rows_given) = explained_action(&write.action);
         let plan = match write.query()? {

@@ -27,8 +27,7 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::Value;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::settings::{DEFINITIONS, Settings, is_transaction_mode};
-use rowkey_postgres::syntax::{Command, Discard};
-use rowkey_postgres::syntax::{Request, Statement, only};
+use rowkey_postgres::syntax::{Command, Discard, Request, Statement, only};
 use rowkey_postgres::types::{PostgresType, SqlValue, TextStyle, field, oid};
 
 mod copy_progress;
@@ -297,6 +296,7 @@ impl Session {
             prepared_micros: 0,
             from_sql: false,
             plan: None,
+            style: None,
             counted: KnownEntry::default(),
         };
         match &statement.request {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ask, open, rows, rows_with};
+use super::{ask, open, rows, rows_with, run};
 use crate::session::{Session, parse_all};
 use rowkey_model::Value;
 use rowkey_model::files::MemoryStore;
@@ -127,4 +127,35 @@ fn errors_have_their_places() {
         let error = rows(&mut session, sql).expect_err(sql);
         assert_eq!(error.position(), place, "{sql}: {error}");
     }
+}
+
+/// A literal is read where its statement is prepared, and not anew by the settings of each run.
+#[test]
+fn literals_of_prepared_statements_keep_the_settings_they_were_read_with() {
+    let engine = open(Arc::new(MemoryStore::new())).expect("an engine");
+    let mut session = super::session(&engine);
+    run(&mut session, "SET TimeZone = 'UTC'");
+    run(&mut session, "CREATE TABLE Moments (at timestamptz)");
+    run(
+        &mut session,
+        "INSERT INTO Moments VALUES ('a', '1', '2020-01-15 12:00+00'), ('a', '2', '2020-01-15 08:00+00')",
+    );
+    run(&mut session, "PREPARE late AS SELECT count(*) FROM Moments WHERE at >= '2020-01-15 10:00'");
+    run(
+        &mut session,
+        "PREPARE shown AS SELECT (date '01/02/2024')::text, to_char(at, 'HH24') FROM Moments WHERE rowkey = '1'",
+    );
+    run(
+        &mut session,
+        "PREPARE moved AS UPDATE Moments SET at = '01/02/2024' WHERE at >= '2020-01-15 10:00' RETURNING rowkey",
+    );
+    assert_eq!(ask(&mut session, "EXECUTE late"), ["1"]);
+    assert_eq!(ask(&mut session, "EXECUTE shown"), ["2024-01-02|12"]);
+    run(&mut session, "SET TimeZone = 'America/New_York'");
+    run(&mut session, "SET DateStyle = 'ISO, DMY'");
+    assert_eq!(ask(&mut session, "EXECUTE late"), ["1"]);
+    assert_eq!(ask(&mut session, "EXECUTE shown"), ["2024-01-02|07"]);
+    assert_eq!(ask(&mut session, "EXECUTE moved"), ["1"]);
+    run(&mut session, "SET TimeZone = 'UTC'");
+    assert_eq!(ask(&mut session, "SELECT at::text FROM Moments WHERE rowkey = '1'"), ["2024-01-02 00:00:00+00"]);
 }
