@@ -14,7 +14,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use tokio::time::Instant;
 
 use crate::access::AccessPath;
-use crate::provider::ReadTotals;
+use crate::provider::{ReadTotals, scans_of};
 use rowkey_base::clock::timer_now;
 use rowkey_postgres::syntax::normalized;
 
@@ -206,8 +206,8 @@ pub(crate) struct StatementReads(Arc<Mutex<Reads>>);
 #[derive(Debug, Default)]
 struct Reads {
     by_key: ReadTotals,
-    /// Whose scans have counted once they have run.
-    plans: Vec<Arc<dyn ExecutionPlan>>,
+    /// That have counted once their plans have run.
+    scans: Vec<Arc<dyn ExecutionPlan>>,
 }
 
 impl StatementReads {
@@ -216,9 +216,11 @@ impl StatementReads {
         self.lock().by_key += ReadTotals::by_key(path, entities);
     }
 
-    /// A plan runs.
-    pub(crate) fn add_plan(&self, plan: Arc<dyn ExecutionPlan>) {
-        self.lock().plans.push(plan);
+    /// A plan runs. To look for its scans takes as long as it is large: not where sockets are
+    /// served.
+    pub(crate) fn add_plan(&self, plan: &Arc<dyn ExecutionPlan>) {
+        let scans = scans_of(plan);
+        self.lock().scans.extend(scans);
     }
 
     /// Forgets what a statement has added that failed.
@@ -286,9 +288,9 @@ impl Drop for CountedRows {
         if self.has_failed {
             return;
         }
-        let Reads { by_key, plans } = std::mem::take(&mut self.reads);
+        let Reads { by_key, scans } = std::mem::take(&mut self.reads);
         let mut reads = by_key;
-        plans.iter().for_each(|plan| reads += ReadTotals::of_plan(plan));
+        reads += ReadTotals::of_scans(&scans);
         let took = self.took.unwrap_or_else(|| self.running.began.elapsed());
         self.running.statistics.record(&self.running.entry, took, self.rows, reads);
     }

@@ -218,10 +218,14 @@ fn rewritten(expr: Expr, copies: &Copies) -> Expr {
         Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => nested(
             *expr,
             BinaryOperator::PGBitwiseXor,
-            Expr::UnaryOp {
-                op: UnaryOperator::Minus,
-                expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
-            },
+            // Of the narrowest type: the result has that of the operand.
+            plain_cast(
+                Expr::UnaryOp {
+                    op: UnaryOperator::Minus,
+                    expr: Box::new(Expr::value(Value::Number("1".to_owned(), false))),
+                },
+                DataType::SmallInt(None),
+            ),
         ),
         // Of a double, whatever stands there.
         Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr } => {

@@ -100,7 +100,7 @@ impl Executor {
             let log = PlanLog::begin(&context, &planned);
             let Physical { plan, task, locked } = executor.physical(&context, &planned, logical, &values).await?;
             let (plan, rows) = run_cancellable(plan, task, &context.signals).map_err(from_datafusion)?;
-            context.session.reads.add_plan(Arc::clone(&plan));
+            context.session.reads.add_plan(&plan);
             let rows = match log {
                 Some(log) => log.logged(plan, rows),
                 None => Box::pin(rows),

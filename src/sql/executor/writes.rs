@@ -112,7 +112,7 @@ impl Executor {
         let runner = WriteRunner { is_transaction, ran: Some(&ran), ..runner };
         let began = timer_now();
         let result = runner.run(&write, budget).await?;
-        ran.plans().into_iter().for_each(|plan| context.session.reads.add_plan(plan));
+        ran.plans().iter().for_each(|plan| context.session.reads.add_plan(plan));
         if let Some(log) = log {
             log.log_write(&explained(&write, &result, ran, Duration::ZERO, began.elapsed(), false)).await;
         }

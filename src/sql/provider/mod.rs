@@ -25,7 +25,7 @@ mod widening;
 pub(crate) use columns::{ColumnSource, ColumnsCache, TableColumns, WidenedType, ticks_name};
 pub(crate) use entity_rows::EntityRows;
 pub(crate) use key_order::{Direction, ScanInKeyOrder};
-pub(crate) use read_totals::ReadTotals;
+pub(crate) use read_totals::{ReadTotals, scans_of};
 pub(crate) use scan_counts::ScanCounts;
 pub(crate) use scan_exec::{EntityScanExec, Scan, batch_rows_min};
 pub(crate) use snapshot_aggregate::AggregateFromSnapshot;

@@ -31,22 +31,14 @@ impl ReadTotals {
         totals
     }
 
-    /// The scans of a plan that has run.
-    pub(crate) fn of_plan(plan: &Arc<dyn ExecutionPlan>) -> Self {
-        let (mut totals, mut seen) = (Self::default(), HashSet::new());
-        let mut nodes = vec![plan];
-        while let Some(node) = nodes.pop() {
-            let Some(scan) = node.downcast_ref::<EntityScanExec>() else {
-                nodes.extend(node.children());
-                continue;
-            };
-            // A plan that runs may have one for each of its partitions.
-            if seen.insert(std::ptr::from_ref(scan).addr()) {
-                let read = ScanCounts::of(scan);
-                totals.count(scan.scan().access.path);
-                totals.entities += read.rows;
-                totals.bytes += read.bytes;
-            }
+    /// What scans have read, once their plan has run.
+    pub(crate) fn of_scans(scans: &[Arc<dyn ExecutionPlan>]) -> Self {
+        let mut totals = Self::default();
+        for scan in scans.iter().filter_map(|scan| scan.downcast_ref::<EntityScanExec>()) {
+            let read = ScanCounts::of(scan);
+            totals.count(scan.scan().access.path);
+            totals.entities += read.rows;
+            totals.bytes += read.bytes;
         }
         totals
     }
@@ -70,4 +62,20 @@ impl AddAssign for ReadTotals {
         self.entities += other.entities;
         self.bytes += other.bytes;
     }
+}
+
+/// The scans of a plan, each once: its nodes may have inputs in common.
+pub(crate) fn scans_of(plan: &Arc<dyn ExecutionPlan>) -> Vec<Arc<dyn ExecutionPlan>> {
+    let (mut scans, mut seen) = (Vec::new(), HashSet::new());
+    let mut nodes = vec![plan];
+    while let Some(node) = nodes.pop() {
+        if !seen.insert(Arc::as_ptr(node).addr()) {
+            continue;
+        }
+        match node.is::<EntityScanExec>() {
+            true => scans.push(Arc::clone(node)),
+            false => nodes.extend(node.children()),
+        }
+    }
+    scans
 }
