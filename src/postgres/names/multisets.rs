@@ -26,23 +26,26 @@ const ALIAS: &str = "__rows";
 /// The column of the numbers.
 const NUMBER: &str = "__number";
 
-/// Each is two queries in one another, and what is deep is planned slowly.
-const NESTED_MAX: usize = 16;
+/// Most in a statement: one within the right side of another computes for longer at each level.
+const MULTISETS_MAX: usize = 10;
 
 pub(super) fn is_multiset(op: SetOperator, quantifier: SetQuantifier) -> bool {
     matches!(op, SetOperator::Except | SetOperator::Intersect) && matches!(quantifier, SetQuantifier::All)
 }
 
-/// Puts sets in the place of the multisets of a chain of set operations, which leans to the left.
-pub(super) fn into_sets(body: &mut SetExpr, outputs: &[Output]) -> Result<()> {
+/// Puts sets in the place of the multisets of a chain of set operations, which leans to the left;
+/// `before` counts those of the statement.
+pub(super) fn into_sets(body: &mut SetExpr, outputs: &[Output], before: &mut usize) -> Result<()> {
     let mut operations = Vec::new();
     let mut leaf = std::mem::replace(body, SetExpr::Table(Box::new(Table { table_name: None, schema_name: None })));
     while let SetExpr::SetOperation { op, set_quantifier, left, right } = leaf {
         operations.push((op, set_quantifier, right));
         leaf = *left;
     }
-    if operations.iter().filter(|(op, quantifier, _)| is_multiset(*op, *quantifier)).count() > NESTED_MAX {
-        let message = format!("more than {NESTED_MAX} of EXCEPT ALL and INTERSECT ALL in a row are not supported");
+    *before += operations.iter().filter(|(op, quantifier, _)| is_multiset(*op, *quantifier)).count();
+    if *before > MULTISETS_MAX {
+        let message =
+            format!("more than {MULTISETS_MAX} of EXCEPT ALL and INTERSECT ALL in a statement are not supported");
         return Err(NameError::unsupported(message));
     }
     *body = operations.into_iter().rev().fold(leaf, |left, (op, set_quantifier, right)| {

@@ -116,7 +116,7 @@ impl Resolver<'_> {
             outputs.iter_mut().for_each(|output| output.origin = None);
         }
         if has_multisets {
-            into_sets(body, &outputs)?;
+            into_sets(body, &outputs, &mut self.multisets)?;
         }
         Ok(outputs)
     }
