@@ -137,7 +137,7 @@ async fn run_statement(session: &mut Session, text: &str, printer: &mut Printer<
             session.put_portal(&name, portal);
             Ok(())
         }
-        Outcome::CopyIn(_) | Outcome::CopyOut(_) | Outcome::EntitiesOut(_) => {
+        Outcome::Copy(_) => {
             let message = "COPY needs a connection of the Postgres wire";
             Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).into())
         }

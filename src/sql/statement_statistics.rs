@@ -182,7 +182,7 @@ impl StatementEntry {
     }
 }
 
-/// The same in all processes, so that what is kept elsewhere by it stays.
+/// The same in all processes of a build: tools tell statements apart by it.
 fn id_of(text: &str) -> i64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

@@ -11,7 +11,7 @@ use super::connection::{Connection, error_of};
 use super::message::Message;
 use super::rows::BYTES_ENCODED_HERE_MAX;
 use super::wire::CHUNK_BYTES;
-use rowkey_sql::session::{CopyIn, CopyLines, CopyOut, EntitiesOut, Error, Result, SqlState, StatementGuard};
+use rowkey_sql::session::{CopyIn, CopyLines, CopyOut, Copying, EntitiesOut, Error, Result, SqlState, StatementGuard};
 
 /// Rows asked for at a time.
 const BATCH_ROWS_MAX: usize = 8192;
@@ -19,8 +19,17 @@ const BATCH_ROWS_MAX: usize = 8192;
 const BYTES_GATHERED_MAX: usize = 64 << 10;
 
 impl Connection {
+    /// Takes the data of a COPY, or sends them; the answer is the tag.
+    pub(super) async fn copy(&mut self, copying: Copying, guard: &mut StatementGuard) -> Result<String> {
+        match copying {
+            Copying::In(copy) => self.copy_in(copy, guard).await,
+            Copying::Out(copy) => self.copy_out(copy, guard).await,
+            Copying::EntitiesOut(copy) => self.entities_out(copy, guard).await,
+        }
+    }
+
     /// Takes rows until the client has no more; the answer is the tag.
-    pub(super) async fn copy_in(&mut self, mut copy: Box<CopyIn>, guard: &mut StatementGuard) -> Result<String> {
+    async fn copy_in(&mut self, mut copy: Box<CopyIn>, guard: &mut StatementGuard) -> Result<String> {
         let (columns, format) = (columns(copy.width())?, format(copy.is_binary()));
         let response = CopyInResponse::new(format, columns, vec![format.into(); copy.width()]);
         self.wire.push(&PgWireBackendMessage::CopyInResponse(response))?;
@@ -65,7 +74,7 @@ impl Connection {
     }
 
     /// Sends rows; the answer is the tag.
-    pub(super) async fn copy_out(&mut self, mut copy: Box<CopyOut>, guard: &mut StatementGuard) -> Result<String> {
+    async fn copy_out(&mut self, mut copy: Box<CopyOut>, guard: &mut StatementGuard) -> Result<String> {
         let (columns, format) = (columns(copy.width())?, format(copy.is_binary()));
         let response = CopyOutResponse::new(format, columns, vec![format.into(); copy.width()]);
         self.wire.push(&PgWireBackendMessage::CopyOutResponse(response))?;
@@ -96,11 +105,7 @@ impl Connection {
     }
 
     /// Sends what an export writes; the answer is the tag.
-    pub(super) async fn entities_out(
-        &mut self,
-        mut copy: Box<EntitiesOut>,
-        guard: &mut StatementGuard,
-    ) -> Result<String> {
+    async fn entities_out(&mut self, mut copy: Box<EntitiesOut>, guard: &mut StatementGuard) -> Result<String> {
         let response = CopyOutResponse::new(format(copy.is_binary()), 0, Vec::new());
         self.wire.push(&PgWireBackendMessage::CopyOutResponse(response))?;
         while let Some(bytes) = guard.run(async { Ok(copy.next().await) }).await? {

@@ -159,23 +159,10 @@ impl Connection {
                     self.session.put_portal(name, portal);
                     return Ok(());
                 }
-                Outcome::CopyIn(copy) => {
+                Outcome::Copy(copy) => {
                     portal.state = PortalState::Finished;
                     self.session.put_portal(name, portal);
-                    let tag = Box::pin(self.copy_in(copy, &mut guard)).await?;
-                    self.notices()?;
-                    return self.wire.complete(tag);
-                }
-                Outcome::CopyOut(copy) => {
-                    portal.state = PortalState::Finished;
-                    self.session.put_portal(name, portal);
-                    let tag = Box::pin(self.copy_out(copy, &mut guard)).await?;
-                    return self.wire.complete(tag);
-                }
-                Outcome::EntitiesOut(copy) => {
-                    portal.state = PortalState::Finished;
-                    self.session.put_portal(name, portal);
-                    let tag = Box::pin(self.entities_out(copy, &mut guard)).await?;
+                    let tag = Box::pin(self.copy(copy, &mut guard)).await?;
                     self.notices()?;
                     return self.wire.complete(tag);
                 }

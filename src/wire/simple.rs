@@ -108,9 +108,7 @@ impl Connection {
         let outcome = guard.run(pin!(self.session.run(&prepared, &values))).await?;
         match outcome {
             Outcome::Done(tag) => Ok(tag),
-            Outcome::CopyIn(copy) => Box::pin(self.copy_in(copy, guard)).await,
-            Outcome::CopyOut(copy) => Box::pin(self.copy_out(copy, guard)).await,
-            Outcome::EntitiesOut(copy) => Box::pin(self.entities_out(copy, guard)).await,
+            Outcome::Copy(copy) => Box::pin(self.copy(copy, guard)).await,
             Outcome::Rows(mut rows) => {
                 let formats = formats(&[], rows.columns.len())?;
                 self.wire.push(&row_description(&rows.columns, &formats)?)?;

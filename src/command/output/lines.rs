@@ -1,4 +1,4 @@
-//! Results of one line a row, without quotes: tab-separated values and tables of Markdown.
+//! Results of one line a row: comma- and tab-separated values, and tables of Markdown.
 
 use std::io::Write;
 
@@ -9,6 +9,9 @@ use super::{Error, ResultColumns, ResultWriter};
 /// How values are put into a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineForm {
+    /// Quoted as RFC 4180 says, with `\n` at the end. NULL is an empty field and the empty string a
+    /// quoted one.
+    Csv,
     /// Tabs between the values; `\t`, `\n`, `\r` and `\\` in them, and `\N` for NULL, as COPY
     /// writes texts.
     Tsv,
@@ -48,6 +51,12 @@ impl LineWriter {
 impl LineForm {
     fn push(self, column: usize, value: Option<&str>, line: &mut String) {
         match self {
+            LineForm::Csv => {
+                line.push_str(if column == 0 { "" } else { "," });
+                if let Some(value) = value {
+                    push_quoted(value, line);
+                }
+            }
             LineForm::Tsv => {
                 line.push_str(if column == 0 { "" } else { "\t" });
                 let Some(value) = value else { return line.push_str("\\N") };
@@ -78,10 +87,21 @@ impl LineForm {
 
     fn end(self, line: &mut String) {
         line.push_str(match self {
-            LineForm::Tsv => "\n",
+            LineForm::Csv | LineForm::Tsv => "\n",
             LineForm::Markdown => " |\n",
         });
     }
+}
+
+/// Adds a value that is not NULL, in quotes if it needs them.
+fn push_quoted(value: &str, line: &mut String) {
+    if !value.is_empty() && !value.contains([',', '"', '\n', '\r']) {
+        line.push_str(value);
+        return;
+    }
+    line.push('"');
+    line.push_str(&value.replace('"', "\"\""));
+    line.push('"');
 }
 
 impl ResultWriter for LineWriter {
@@ -111,8 +131,8 @@ impl ResultWriter for LineWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Form;
     use super::super::samples::{printed, texts};
+    use super::super::{Form, samples};
 
     #[test]
     fn what_separates_is_escaped() {
@@ -134,5 +154,30 @@ mod tests {
         let batch = texts(&[("a", &[]), ("b", &[])]);
         assert_eq!(printed(Form::Tsv, std::slice::from_ref(&batch)), "a\tb\n");
         assert_eq!(printed(Form::Markdown, &[batch]), "| a | b |\n| --- | --- |\n");
+    }
+
+    #[test]
+    fn quoting_in_csv() {
+        let rows = [Some("plain"), Some("a,b"), Some("say \"hi\""), Some("two\nlines"), Some("cr\r"), Some(""), None];
+        let batch = texts(&[("na\"me", &rows), ("n", &rows.map(|_| Some("1")))]);
+        assert_eq!(
+            printed(Form::Csv, &[batch]),
+            "\"na\"\"me\",n\nplain,1\n\"a,b\",1\n\"say \"\"hi\"\"\",1\n\"two\nlines\",1\n\"cr\r\",1\n\"\",1\n,1\n"
+        );
+    }
+
+    #[test]
+    fn a_header_of_csv_even_without_rows() {
+        assert_eq!(printed(Form::Csv, &[texts(&[("a", &[]), ("b", &[])])]), "a,b\n");
+    }
+
+    #[test]
+    fn values_of_all_types() {
+        assert_eq!(
+            printed(Form::Csv, &[samples::entity()]),
+            "PartitionKey,Count,Big,Ratio,On,At,Data,Id\n\
+             a,1,9223372036854775807,0.1,t,1601-01-01 00:00:00+00,\\x00ff,00112233-4455-6677-8899-aabbccddeeff\n\
+             b,,,NaN,f,9999-12-31 23:59:59.999999+00,\\x,\n"
+        );
     }
 }

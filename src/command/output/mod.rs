@@ -1,7 +1,6 @@
 //! Results on standard output.
 
 mod columns;
-mod csv;
 mod expanded;
 mod fitted;
 mod json;
@@ -87,7 +86,7 @@ pub(super) trait ResultWriter {
 pub(super) fn writer(form: Form, columns: ResultColumns) -> Result<Box<dyn ResultWriter>, Error> {
     Ok(match form {
         Form::Table => Box::new(TableWriter::new(columns, "")),
-        Form::Csv => Box::new(csv::CsvWriter::new(columns)),
+        Form::Csv => Box::new(lines::LineWriter::new(columns, lines::LineForm::Csv)),
         Form::Json => Box::new(json::JsonWriter::new(columns, json::Rows::Array)?),
         Form::Ndjson => Box::new(json::JsonWriter::new(columns, json::Rows::Lines)?),
         Form::Tsv => Box::new(lines::LineWriter::new(columns, lines::LineForm::Tsv)),

@@ -229,24 +229,8 @@ async fn statement(
         match outcome {
             Outcome::Done(tag) => guard.run(sent(events, Event::Done(tag))).await?,
             Outcome::Rows(mut rows) => send(events, &mut rows, u64::MAX, &style, guard).await?,
-            Outcome::CopyIn(rows) => {
-                let tag = local_copy::copy_in(session, rows, copy.ok_or_else(no_file)?, guard).await?;
-                guard.run(sent(events, Event::Done(tag))).await?;
-            }
-            Outcome::CopyOut(rows) => {
-                let copy = copy.ok_or_else(no_file)?;
-                if let Some(file) = &copy.file {
-                    session.expect_outside_data(file)?;
-                }
-                let tag = local_copy::copy_out(*rows, copy, guard).await?;
-                guard.run(sent(events, Event::Done(tag))).await?;
-            }
-            Outcome::EntitiesOut(entities) => {
-                let copy = copy.ok_or_else(no_file)?;
-                if let Some(file) = &copy.file {
-                    session.expect_outside_data(file)?;
-                }
-                let tag = local_copy::entities_out(session, *entities, copy, guard).await?;
+            Outcome::Copy(copying) => {
+                let tag = local_copy::copy(session, copying, copy.ok_or_else(no_file)?, guard).await?;
                 guard.run(sent(events, Event::Done(tag))).await?;
             }
             Outcome::FromCursor { name, rows_max } => {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use super::lexer::{Kind, Token, tokens};
-use rowkey_sql::session::{CopyIn, CopyOut, EntitiesOut, Error, Result, Session, SqlState, StatementGuard};
+use rowkey_sql::session::{CopyIn, CopyOut, Copying, EntitiesOut, Error, Result, Session, SqlState, StatementGuard};
 
 /// Bytes that are read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -75,8 +75,25 @@ fn of_file(file: &std::path::Path, error: &std::io::Error) -> Error {
     Error::new(SqlState::INVALID_STATEMENT, format!("{}: {error}", file.display()))
 }
 
+/// Copies from the file, or to it; the answer is the tag.
+pub(super) async fn copy(
+    session: &mut Session,
+    copying: Copying,
+    copy: &LocalCopy,
+    guard: &mut StatementGuard,
+) -> Result<String> {
+    if let (Copying::Out(_) | Copying::EntitiesOut(_), Some(file)) = (&copying, &copy.file) {
+        session.expect_outside_data(file)?;
+    }
+    match copying {
+        Copying::In(rows) => copy_in(session, rows, copy, guard).await,
+        Copying::Out(rows) => copy_out(*rows, copy, guard).await,
+        Copying::EntitiesOut(entities) => entities_out(session, *entities, copy, guard).await,
+    }
+}
+
 /// Rows of the file go into the table; the answer is the tag.
-pub(super) async fn copy_in(
+async fn copy_in(
     session: &mut Session,
     mut rows: Box<CopyIn>,
     copy: &LocalCopy,
@@ -97,49 +114,21 @@ pub(super) async fn copy_in(
     guard.run(session.finish_copy(*rows)).await
 }
 
-/// Rows go into the file, or to standard output; the answer is the tag.
-pub(super) async fn copy_out(rows: CopyOut, copy: &LocalCopy, guard: &mut StatementGuard) -> Result<String> {
+/// Where what is copied goes, and what messages call it.
+fn output(copy: &LocalCopy) -> Result<(Box<dyn Write + Send>, &Path)> {
     match &copy.file {
         Some(file) => {
-            let failed = |error: std::io::Error| of_file(file, &error);
-            let mut out = BufWriter::new(File::create(file).map_err(failed)?);
-            let tag = written(rows, &mut out, guard, &failed).await?;
-            out.flush().map_err(failed)?;
-            Ok(tag)
+            let created = File::create(file).map_err(|error| of_file(file, &error))?;
+            Ok((Box::new(BufWriter::new(created)), file))
         }
-        None => {
-            let failed = |error: std::io::Error| of_file(std::path::Path::new("standard output"), &error);
-            written(rows, &mut std::io::stdout(), guard, &failed).await
-        }
+        None => Ok((Box::new(std::io::stdout()), Path::new("standard output"))),
     }
 }
 
-/// An export goes into the file, or to standard output; the answer is the tag.
-pub(super) async fn entities_out(
-    session: &mut Session,
-    mut entities: EntitiesOut,
-    copy: &LocalCopy,
-    guard: &mut StatementGuard,
-) -> Result<String> {
-    let name = copy.file.as_deref().unwrap_or(Path::new("standard output"));
+/// Rows go into the file, or to standard output; the answer is the tag.
+async fn copy_out(mut rows: CopyOut, copy: &LocalCopy, guard: &mut StatementGuard) -> Result<String> {
+    let (mut out, name) = output(copy)?;
     let failed = |error: std::io::Error| of_file(name, &error);
-    let mut out: Box<dyn Write + Send> = match &copy.file {
-        Some(file) => Box::new(File::create(file).map_err(failed)?),
-        None => Box::new(std::io::stdout()),
-    };
-    while let Some(bytes) = guard.run(async { Ok(entities.next().await) }).await? {
-        out.write_all(&bytes).map_err(failed)?;
-    }
-    out.flush().map_err(failed)?;
-    guard.run(session.finish_copy_out(entities)).await
-}
-
-async fn written(
-    mut rows: CopyOut,
-    out: &mut (dyn Write + Send),
-    guard: &mut StatementGuard,
-    failed: &(dyn Fn(std::io::Error) -> Error + Sync),
-) -> Result<String> {
     let (mut lines, mut sent) = (rows.lines(), 0_usize);
     while let Some(batch) = guard.run(rows.rows.next(BATCH_ROWS_MAX)).await? {
         let mut done = Ok(());
@@ -151,7 +140,24 @@ async fn written(
         sent += batch.num_rows();
     }
     out.write_all(&lines.end()).map_err(failed)?;
+    out.flush().map_err(failed)?;
     Ok(format!("COPY {sent}"))
+}
+
+/// An export goes into the file, or to standard output; the answer is the tag.
+async fn entities_out(
+    session: &mut Session,
+    mut entities: EntitiesOut,
+    copy: &LocalCopy,
+    guard: &mut StatementGuard,
+) -> Result<String> {
+    let (mut out, name) = output(copy)?;
+    let failed = |error: std::io::Error| of_file(name, &error);
+    while let Some(bytes) = guard.run(async { Ok(entities.next().await) }).await? {
+        out.write_all(&bytes).map_err(failed)?;
+    }
+    out.flush().map_err(failed)?;
+    guard.run(session.finish_copy_out(entities)).await
 }
 
 #[cfg(test)]

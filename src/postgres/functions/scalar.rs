@@ -250,16 +250,12 @@ const NOT_STRICT: [&str; 25] = [
     "jsonb_sort_key",
 ];
 
-/// Whether one of PostgreSQL's functions is NULL if any argument is.
-fn is_strict(name: &str) -> bool {
-    // No item of an empty array differs from NULL, and none is alike.
-    let compares_items = name.ends_with("_any") || name.ends_with("_all") || is_item_comparison(name);
-    !NOT_STRICT.contains(&name) && !compares_items
-}
-
 impl Scalar {
     /// Whether this is one of PostgreSQL's functions, and NULL if any argument is.
     pub(super) fn is_strict(function: &ScalarUDF) -> bool {
+        // No item of an empty array differs from NULL, and none is alike.
+        let compares_items = |name: &str| name.ends_with("_any") || name.ends_with("_all") || is_item_comparison(name);
+        let is_strict = |name: &str| !NOT_STRICT.contains(&name) && !compares_items(name);
         match function.inner().downcast_ref::<Self>().map(|scalar| scalar.function) {
             Some(function) => function.volatility != Volatility::Volatile && is_strict(function.name),
             None => STRICT_BESIDE.contains(&function.name()),

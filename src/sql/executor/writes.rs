@@ -108,8 +108,8 @@ impl Executor {
             refuse_etag_in_block(&write)?;
         }
         let zone = planner.zone()?;
-        let runner = self.write_runner(&planner, context, prepared, values, &zone);
-        let runner = WriteRunner { is_transaction, ran: Some(&ran), ..runner };
+        let runner = self.write_runner(&planner, context, prepared, values, &zone, &ran);
+        let runner = WriteRunner { is_transaction, ..runner };
         let began = timer_now();
         let result = runner.run(&write, budget).await?;
         ran.plans().iter().for_each(|plan| context.session.reads.add_plan(plan));
@@ -131,6 +131,7 @@ impl Executor {
         prepared: &'a Prepared,
         values: &'a [SqlValue],
         zone: &'a Zone,
+        ran: &'a RanQueries,
     ) -> WriteRunner<'a> {
         WriteRunner {
             planner,
@@ -143,7 +144,7 @@ impl Executor {
             zone,
             now: context.now,
             is_transaction: false,
-            ran: None,
+            ran,
         }
     }
 
@@ -257,8 +258,7 @@ impl Executor {
         let write = Write::read(&planner, &prepared.statement, written)?;
         let ran = RanQueries::default();
         let zone = planner.zone()?;
-        let runner = self.write_runner(&planner, context, prepared, values, &zone);
-        let runner = WriteRunner { ran: Some(&ran), ..runner };
+        let runner = self.write_runner(&planner, context, prepared, values, &zone, &ran);
         let read_in = began.elapsed();
         let result = runner.run(&write, budget).await?;
         let took = began.elapsed().saturating_sub(read_in);

@@ -33,5 +33,5 @@ pub use rowkey_base::{Error, ErrorKind, Result, SqlState};
 pub use rowkey_postgres::cancellation::{Interrupt, RequestDeadline, Signals, StatementGuard};
 pub use rowkey_postgres::settings::Settings;
 pub use rowkey_postgres::syntax::{Effect, Request, Statement, parse_all, split as split_statements};
-pub use session::{Outcome, Session, write_tag};
+pub use session::{Copying, Outcome, Session, write_tag};
 pub use transaction::TransactionStatus;

@@ -56,8 +56,8 @@ pub(crate) struct WriteRunner<'a> {
     /// Whether the statement is a transaction by itself: then the commit finds out whether a key
     /// exists.
     pub is_transaction: bool,
-    /// Keeps the plans that have run, if anything shows them.
-    pub ran: Option<&'a RanQueries>,
+    /// Keeps the plans that have run.
+    pub ran: &'a RanQueries,
 }
 
 impl WriteRunner<'_> {
@@ -91,9 +91,7 @@ impl WriteRunner<'_> {
         let (plan, task) = planner.physical(&plan).await?;
         let planned_in = began.elapsed();
         let (plan, rows) = run_cancellable(plan, task, self.signals).map_err(from_datafusion)?;
-        if let Some(ran) = self.ran {
-            ran.add(plan, planned_in);
-        }
+        self.ran.add(plan, planned_in);
         Ok(rows)
     }
 

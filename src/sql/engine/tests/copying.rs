@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tokio::runtime::Runtime;
 
 use super::{open, rows};
-use crate::session::{Outcome, Result, Session};
+use crate::session::{Copying, Outcome, Result, Session};
 use rowkey_base::testing::{Dice, Mutator, fuzz};
 use rowkey_model::files::MemoryStore;
 use rowkey_postgres::syntax::parse;
@@ -34,7 +34,7 @@ async fn outcome(session: &mut Session, sql: &str) -> Result<Outcome> {
 
 fn copy_out(session: &mut Session, sql: &str) -> Result<Vec<u8>> {
     runtime().block_on(async {
-        let Outcome::CopyOut(mut copy) = outcome(session, sql).await? else { panic!("{sql}") };
+        let Outcome::Copy(Copying::Out(mut copy)) = outcome(session, sql).await? else { panic!("{sql}") };
         let (mut bytes, mut lines) = (Vec::new(), copy.lines());
         while let Some(batch) = copy.rows.next(100).await? {
             lines.write(&batch, 0, |line| {
@@ -50,7 +50,7 @@ fn copy_out(session: &mut Session, sql: &str) -> Result<Vec<u8>> {
 /// Takes bytes in pieces; gives the tag.
 fn copy_in(session: &mut Session, sql: &str, bytes: &[u8], mut piece: impl FnMut() -> usize) -> Result<String> {
     runtime().block_on(async {
-        let Outcome::CopyIn(mut copy) = outcome(session, sql).await? else { panic!("{sql}") };
+        let Outcome::Copy(Copying::In(mut copy)) = outcome(session, sql).await? else { panic!("{sql}") };
         let mut rest = bytes;
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(piece().min(rest.len()));

@@ -2,12 +2,13 @@
 //! came.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::runtime::Runtime;
 
 use super::{ask, open, run, session};
-use crate::session::{CopyIn, Outcome, Result, Session, SqlState};
+use crate::session::{CopyIn, Copying, Outcome, Result, Session, SqlState};
 use rowkey_model::files::MemoryStore;
 use rowkey_postgres::syntax::parse;
 
@@ -25,7 +26,7 @@ fn runtime() -> Runtime {
 async fn begin(session: &mut Session, sql: &str) -> Result<Box<CopyIn>> {
     let prepared = session.prepare(Arc::new(parse(sql)?), &[]).await?;
     match session.run(&Arc::new(prepared), &Arc::default()).await? {
-        Outcome::CopyIn(copy) => Ok(copy),
+        Outcome::Copy(Copying::In(copy)) => Ok(copy),
         other => panic!("{other:?}"),
     }
 }
@@ -45,7 +46,8 @@ fn copy(session: &mut Session, sql: &str, bytes: &[u8]) -> Result<String> {
 fn copied_out(session: &mut Session, sql: &str) -> Result<(Vec<u8>, String)> {
     runtime().block_on(async {
         let prepared = session.prepare(Arc::new(parse(sql)?), &[]).await?;
-        let Outcome::EntitiesOut(mut copy) = session.run(&Arc::new(prepared), &Arc::default()).await? else {
+        let Outcome::Copy(Copying::EntitiesOut(mut copy)) = session.run(&Arc::new(prepared), &Arc::default()).await?
+        else {
             panic!("{sql}")
         };
         let mut bytes = Vec::new();
@@ -135,8 +137,14 @@ fn a_client_that_reads_no_further_ends_its_export() {
         let prepared = parse("COPY People TO STDOUT (FORMAT ndjson)").expect("a statement");
         let prepared = session.prepare(Arc::new(prepared), &[]).await.expect("prepared");
         let outcome = session.run(&Arc::new(prepared), &Arc::default()).await.expect("begun");
-        let Outcome::EntitiesOut(mut copy) = outcome else { panic!("no entities") };
+        let Outcome::Copy(Copying::EntitiesOut(mut copy)) = outcome else { panic!("no entities") };
         assert!(copy.next().await.is_some());
+        let mut written = 0;
+        while copy.rows() > written {
+            written = copy.rows();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert!(written < 20_000, "{written} entities were written, and next to none taken");
         drop(copy);
     });
     assert_eq!(ask(&mut session, "SELECT count(*) FROM People"), ["20000"]);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Outcome, Session};
+use super::{Copying, Outcome, Session};
 use crate::compiler::Prepared;
 use crate::executor::copy::CopyIn;
 use crate::statement_statistics::RunningStatement;
@@ -17,9 +17,7 @@ impl Session {
     pub async fn run(&mut self, prepared: &Arc<Prepared>, parameters: &Arc<[SqlValue]>) -> Result<Outcome> {
         let running = self.begin_counting(prepared);
         let outcome = self.run_uncounted(prepared, parameters).await?;
-        if let (Request::Copy(copy), Outcome::CopyIn(_) | Outcome::CopyOut(_) | Outcome::EntitiesOut(_)) =
-            (&prepared.statement.request, &outcome)
-        {
+        if let (Request::Copy(copy), Outcome::Copy(_)) = (&prepared.statement.request, &outcome) {
             self.begin_copy(copy);
         }
         Ok(match running {
@@ -46,15 +44,15 @@ impl Session {
     pub(super) fn counted(&mut self, running: RunningStatement, outcome: Outcome) -> Outcome {
         match outcome {
             Outcome::Rows(rows) => Outcome::Rows(rows.counted(running.answers(&self.reads))),
-            Outcome::CopyOut(mut copied) => {
+            Outcome::Copy(Copying::Out(mut copied)) => {
                 copied.rows = copied.rows.counted(running.answers(&self.reads));
-                Outcome::CopyOut(copied)
+                Outcome::Copy(Copying::Out(copied))
             }
             Outcome::Done(tag) => {
                 running.wrote(rows_of(&tag), &self.reads);
                 Outcome::Done(tag)
             }
-            outcome @ (Outcome::CopyIn(_) | Outcome::EntitiesOut(_)) => {
+            outcome @ Outcome::Copy(Copying::In(_) | Copying::EntitiesOut(_)) => {
                 self.copying = Some(running);
                 outcome
             }

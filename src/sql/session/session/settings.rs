@@ -39,12 +39,12 @@ impl Session {
         }
     }
 
-    /// Notices and warnings since they were taken last, without those that the client does not
-    /// want.
     pub(in crate::session) fn tell(&mut self, notices: Vec<Error>) {
         self.notices.extend(notices);
     }
 
+    /// Notices and warnings since they were taken last, without those that the client does not
+    /// want.
     pub fn take_notices(&mut self) -> Vec<Error> {
         let mut notices = std::mem::take(&mut self.notices);
         if !notices.is_empty() {
