@@ -16,7 +16,7 @@ use comment::Comments;
 use rowkey_model::rows::PropertyNames;
 use rowkey_model::{AccessPolicy, AccountName, EdmType, TableName};
 use service_settings::ServiceSettings;
-pub use view::{View, ViewColumn};
+pub use view::{LiteralSettings, View, ViewColumn};
 
 /// Most properties of a table that have columns of their own; the rest share the `(other)` column.
 pub const COLUMNS_MAX: usize = 500;
@@ -173,6 +173,8 @@ pub enum Edit {
         sql: String,
         columns: Vec<ViewColumn>,
         reads: Vec<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        literals: Option<LiteralSettings>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         replaces: bool,
     },
@@ -375,7 +377,7 @@ impl Catalog {
                 table.manifest = Manifest::default();
                 table.folded_sequence = table.folded_sequence.max(*sequence);
             }
-            Edit::CreateView { id, account, name, sql, columns, reads, replaces } => {
+            Edit::CreateView { id, account, name, sql, columns, reads, literals, replaces } => {
                 let view = View {
                     id: *id,
                     account: account.clone(),
@@ -383,6 +385,7 @@ impl Catalog {
                     sql: sql.clone(),
                     columns: columns.clone(),
                     reads: reads.clone(),
+                    literals: literals.clone(),
                 };
                 self.create_view(view, *replaces)?;
             }

@@ -35,7 +35,9 @@ mod state;
 mod store;
 mod write;
 
-pub use catalog::{COLUMNS_MAX, Catalog, CommentObject, Edit, PropertyColumn, Table, View, ViewColumn};
+pub use catalog::{
+    COLUMNS_MAX, Catalog, CommentObject, Edit, LiteralSettings, PropertyColumn, Table, View, ViewColumn,
+};
 pub use check::{CheckReport, DamagedFile, Finding, check, is_data_folder};
 pub use entity_rows::EntityRows;
 pub use error::Error;

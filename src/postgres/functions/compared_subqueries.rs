@@ -10,6 +10,7 @@ use super::keys;
 use super::kind::Kind;
 use super::resolution::Resolver;
 use super::scalar::type_of;
+use crate::types::POSTGRES_TYPE;
 
 /// The column of a subquery before and after its type is settled: what the subquery is correlated
 /// by may stand beside it later, under the name that it had.
@@ -36,7 +37,10 @@ pub(super) fn paired(expr: Expr, subquery: Subquery, op: Operator, resolver: &Re
         let subquery = Subquery { subquery: Arc::new(members), ..subquery };
         return Ok((keys::cast_to(expr, &from, &wanted), subquery));
     }
-    if resolver.zone.is_none() || kinds[0] == kinds[1] || schema.fields().len() != 1 {
+    // Two types of texts may compare with and without blanks at their ends.
+    let name = schema.field(0).metadata().get(POSTGRES_TYPE).map(String::as_str);
+    let is_character = matches!(name, Some("bpchar" | "varchar"));
+    if resolver.zone.is_none() || (kinds[0] == kinds[1] && !is_character) || schema.fields().len() != 1 {
         return Ok((expr, subquery));
     }
     let member = vec![Expr::Column(column).alias(MEMBER)];

@@ -23,7 +23,7 @@ use super::keys;
 use super::kind::{Kind, decimal_of, unknown_text};
 use super::like_texts;
 use super::numeric_like::{type_beside, type_literals};
-use super::optimization_barrier::optimization_barrier;
+use super::optimization_barrier::{computed_though_not_null, optimization_barrier};
 use super::records;
 use super::regular_expressions;
 use super::scalar::{Function, MAKE_ARRAY, NULLIF_OPERAND, Scalar, type_of};
@@ -268,7 +268,7 @@ impl Resolver<'_> {
     fn null_test(&self, inner: Expr, test: fn(Box<Expr>) -> Expr, of_record: &'static Function) -> Result<Expr> {
         match type_of(&inner, self.schema) {
             Ok(DataType::Struct(_)) => Ok(call(of_record, vec![inner])),
-            _ => Ok(test(Box::new(inner))),
+            _ => Ok(test(Box::new(computed_though_not_null(inner, self.schema)))),
         }
     }
 

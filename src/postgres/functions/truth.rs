@@ -10,6 +10,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
 use super::error::{SqlState, fail};
 use super::kind::{Kind, unknown_text};
+use super::optimization_barrier::computed_though_not_null;
 use super::resolution::Resolver;
 use super::scalar::type_of;
 
@@ -22,10 +23,14 @@ impl Resolver<'_> {
             Expr::IsNotTrue(tested) => compared(self.truth_value(*tested, "IS NOT TRUE")?, IsDistinctFrom, true),
             Expr::IsFalse(tested) => compared(self.truth_value(*tested, "IS FALSE")?, IsNotDistinctFrom, false),
             Expr::IsNotFalse(tested) => compared(self.truth_value(*tested, "IS NOT FALSE")?, IsDistinctFrom, false),
-            Expr::IsUnknown(tested) => Expr::IsNull(Box::new(self.truth_value(*tested, "IS UNKNOWN")?)),
-            Expr::IsNotUnknown(tested) => Expr::IsNotNull(Box::new(self.truth_value(*tested, "IS NOT UNKNOWN")?)),
+            Expr::IsUnknown(tested) => Expr::IsNull(self.tested(*tested, "IS UNKNOWN")?),
+            Expr::IsNotUnknown(tested) => Expr::IsNotNull(self.tested(*tested, "IS NOT UNKNOWN")?),
             other => other,
         })
+    }
+
+    fn tested(&self, tested: Expr, test: &str) -> Result<Box<Expr>> {
+        Ok(Box::new(computed_though_not_null(self.truth_value(tested, test)?, self.schema)))
     }
 
     /// What has to be a truth value.

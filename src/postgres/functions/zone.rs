@@ -32,8 +32,8 @@ impl Zone {
 
     /// The zone in which literals are read: the session's, or the one that it had.
     pub(super) fn of_literals(options: &ConfigOptions) -> Result<Self> {
-        match options.extensions.get::<LiteralStyle>() {
-            Some(LiteralStyle(style)) => Ok(Self(Arc::clone(style))),
+        match LiteralStyle::in_force(options) {
+            Some(style) => Ok(Self(Arc::clone(style))),
             None => Self::of(options),
         }
     }
@@ -131,10 +131,18 @@ pub struct SessionStyle(pub Arc<TextStyle>);
 
 carried_in_options!(SessionStyle, "rowkey_style");
 
-/// The style in which the literals of a statement are read that was prepared in a session whose
-/// style has changed since: PostgreSQL reads them when it prepares it.
+/// The style in which literals are read where it is not the session's: a statement was prepared
+/// before that changed, or a view was made in another session. PostgreSQL reads them then.
 #[derive(Debug, Clone)]
 pub struct LiteralStyle(pub Arc<TextStyle>);
+
+impl LiteralStyle {
+    /// The style in which literals are read, the session's or another one.
+    pub fn in_force(options: &ConfigOptions) -> Option<&Arc<TextStyle>> {
+        let own = options.extensions.get::<LiteralStyle>().map(|LiteralStyle(style)| style);
+        own.or_else(|| options.extensions.get::<SessionStyle>().map(|SessionStyle(style)| style))
+    }
+}
 
 carried_in_options!(LiteralStyle, "rowkey_literal_style");
 

@@ -37,7 +37,7 @@ pub use row_locks::RowLocks;
 pub use source::Source;
 pub use statement::{
     Command, Direction, Discard, Disposer, Effect, ExplainFormat, ExplainOptions, Isolation, Modes, Request, Statement,
-    Vacuum,
+    TableName, Vacuum,
 };
 pub(crate) use visit::{visit, visit_mut};
 pub use visit::{

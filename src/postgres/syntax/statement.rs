@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast;
 use super::copy::CopyStatement;
 use super::placeholders;
 use super::source::Source;
-pub use command::{Command, Direction, Discard, Isolation, Modes, Vacuum};
+pub use command::{Command, Direction, Discard, Isolation, Modes, TableName, Vacuum};
 use rowkey_base::{Error, Result, SqlState};
 
 /// A parsed statement, and where it stands in its text.

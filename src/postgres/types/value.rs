@@ -169,7 +169,7 @@ impl<'a> Column<'a> {
             let data_type = super::arrow_type(self.ty).ok_or_else(|| mismatch(self.ty))?;
             return Ok(new_null_array(&data_type, self.values.len()));
         };
-        let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
+        let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric value has more than 76 digits");
         let mut digits = scale.unsigned_abs();
         let mut rescaled = Vec::with_capacity(parts.len());
         for part in parts {

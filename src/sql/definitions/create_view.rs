@@ -10,8 +10,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use super::Definition;
 use super::column_types::{postgres_type, spoken};
 use super::relation_name::{Relation, identifiers, name_in_public};
-use crate::planner::PUBLIC;
-use crate::planner::StatementPlanner;
+use crate::planner::{PUBLIC, StatementPlanner, literal_settings};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::ViewName;
 use rowkey_postgres::syntax::Source;
@@ -51,6 +50,11 @@ pub(super) async fn create_view(view: CreateView, text: &str, planner: &Statemen
     if !planned.parameters.is_empty() {
         return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
     }
+    // Literals stand in quotes.
+    let literals = match sql.contains(['\'', '$']) {
+        true => literal_settings(planner.context(), &statement, query).await?,
+        false => None,
+    };
     let reads = relations_read(&planned.relations, planner);
     let given: Vec<&str> = view.columns.iter().map(|column| column.name.value.as_str()).collect();
     let fields = planned.columns.iter().map(|column| &column.field);
@@ -70,6 +74,7 @@ pub(super) async fn create_view(view: CreateView, text: &str, planner: &Statemen
         sql: sql.to_owned(),
         columns,
         reads,
+        literals,
         replaces: replaced.is_some(),
     };
     Ok(Definition { edits: vec![edit], ..Definition::default() })

@@ -1,4 +1,4 @@
-//! VACUUM of tables.
+//! VACUUM and ANALYZE of tables.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::Executor;
 use crate::planner::PUBLIC;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::TableName;
-use rowkey_postgres::syntax::Vacuum;
+use rowkey_postgres::syntax::{self, Vacuum};
 use rowkey_storage::{Table, VacuumReport};
 
 impl Executor {
@@ -14,7 +14,7 @@ impl Executor {
     pub(crate) async fn vacuum(&self, vacuum: &Vacuum) -> Result<Vec<Error>> {
         let mut notices = Vec::new();
         let named = !vacuum.tables.is_empty();
-        for table in self.tables_of(vacuum, &mut notices)? {
+        for table in self.tables_of(&vacuum.tables, "vacuum", &mut notices)? {
             let (store, id, full) = (Arc::clone(self.compiler.store()), table.id, vacuum.full);
             let done = tokio::task::spawn_blocking(move || store.vacuum(id, full, store.file_bytes())).await;
             match done.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))? {
@@ -32,20 +32,29 @@ impl Executor {
         Ok(notices)
     }
 
-    fn tables_of(&self, vacuum: &Vacuum, notices: &mut Vec<Error>) -> Result<Vec<Arc<Table>>> {
+    /// Statistics are part of every file and counted anew with every write: there is nothing to do
+    /// for tables that are there. Gives notices for the client.
+    pub(crate) fn analyze(&self, tables: &[syntax::TableName]) -> Result<Vec<Error>> {
+        let mut notices = Vec::new();
+        self.tables_of(tables, "analyze", &mut notices)?;
+        Ok(notices)
+    }
+
+    /// The tables of names, or all.
+    fn tables_of(&self, named: &[syntax::TableName], verb: &str, notices: &mut Vec<Error>) -> Result<Vec<Arc<Table>>> {
         let catalog = self.compiler.snapshot().catalog;
         let account = self.compiler.account();
-        if vacuum.tables.is_empty() {
+        if named.is_empty() {
             return Ok(catalog.tables().filter(|table| table.account == account.as_str()).cloned().collect());
         }
-        let mut tables = Vec::with_capacity(vacuum.tables.len());
-        for (schema, name) in &vacuum.tables {
+        let mut tables = Vec::with_capacity(named.len());
+        for (schema, name) in named {
             let public = schema.as_ref().is_none_or(|schema| schema.eq_ignore_ascii_case(PUBLIC));
             let table = TableName::parse(name).ok().filter(|_| public);
             if let Some(table) = table.and_then(|name| catalog.table(account, &name)) {
                 tables.push(Arc::clone(table));
             } else if public && catalog.view(account, name).is_some() {
-                let message = format!("skipping \"{name}\" --- cannot vacuum non-tables or special system tables");
+                let message = format!("skipping \"{name}\" --- cannot {verb} non-tables or special system tables");
                 notices.push(Error::new(SqlState::SUCCESSFUL_COMPLETION, message));
             } else {
                 let shown = schema.as_ref().map_or(name.clone(), |schema| format!("{schema}.{name}"));

@@ -27,4 +27,4 @@ pub(crate) use relation_functions::{goes_by_name, insert_of};
 pub(crate) use snapshot_catalog::{MEMORY_ROWS, PUBLIC, SnapshotCatalog};
 pub(crate) use statement_planner::{MakeFunctions, PlannedQuery, PlanningContext, StatementPlanner};
 pub(crate) use statement_state::BaseState;
-pub(crate) use views::ViewExpansion;
+pub(crate) use views::{ViewExpansion, literal_settings};

@@ -13,6 +13,7 @@ use rowkey_base::Error;
 use rowkey_model::{AccountName, TableName};
 use rowkey_postgres::error::external;
 use rowkey_postgres::functions;
+use rowkey_postgres::types::TextStyle;
 use rowkey_storage::run::RunFiles;
 use rowkey_storage::{Snapshot, Store, Table, View};
 
@@ -28,6 +29,9 @@ pub(crate) trait Views: std::fmt::Debug + Send + Sync {
 
     /// The tables of a statement as the text of one of its views sees them, one level deeper.
     fn nested(&self, tables: &SnapshotCatalog) -> SnapshotCatalog;
+
+    /// The tables of a statement as a text sees them whose literals have a style of their own.
+    fn with_literal_style(&self, style: &TextStyle, tables: &SnapshotCatalog) -> SnapshotCatalog;
 
     /// How statements of this session run, for `rowkey.settings`.
     fn settings(&self) -> [Setting; 2];

@@ -13,7 +13,8 @@ use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::tokenizer::Location;
 use rowkey_model::{AccountName, TableName};
 use rowkey_postgres::functions;
-use rowkey_postgres::types::PostgresType;
+use rowkey_postgres::functions::LiteralStyle;
+use rowkey_postgres::types::{PostgresType, TextStyle};
 use rowkey_storage::{Catalog, Snapshot, Table};
 
 use super::column::Column;
@@ -95,6 +96,32 @@ impl PlanningContext {
         let planned = nested.planner().query(statement, query.clone(), &[]).await?;
         refuse_large(&planned.plan)?;
         Ok(planned)
+    }
+
+    /// The same, its literals read: what is planned around it does not read them anew.
+    pub(crate) async fn view_query_with_literals(
+        &self,
+        statement: &Statement,
+        query: &ast::Statement,
+    ) -> Result<PlannedQuery> {
+        let mut planned = self.view_query(statement, query).await?;
+        planned.plan = match planned.analyzed.take() {
+            Some(analyzed) => analyzed,
+            None => ctes::analyzed(&self.planner().state, &planned.plan).map_err(from_datafusion)?,
+        };
+        Ok(planned)
+    }
+
+    /// The same with literals read in a style of their own, those of views within it too.
+    pub(crate) fn with_literal_style(&self, style: TextStyle) -> Self {
+        let tables = self.tables.views.with_literal_style(&style, &self.tables);
+        Self { settings: self.settings.with_literal_style(style), tables, ..self.clone() }
+    }
+
+    /// The style in which literals are read.
+    pub(crate) fn literal_style(&self) -> TextStyle {
+        let style = LiteralStyle::in_force(self.settings.config().options());
+        style.map_or_else(TextStyle::default, |style| style.as_ref().clone())
     }
 }
 
@@ -201,6 +228,11 @@ impl StatementPlanner {
     /// What a view is to be made of, planned as where it will be read.
     pub(crate) async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
         self.context.view_query(statement, query).await
+    }
+
+    /// What the statement is planned with.
+    pub(crate) fn context(&self) -> &PlanningContext {
+        &self.context
     }
 
     /// All rows of a query of our own, whose answer is small.

@@ -16,6 +16,8 @@ use datafusion::prelude::SessionConfig;
 
 use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
 use rowkey_model::DateTime;
+use rowkey_postgres::functions::LiteralStyle;
+use rowkey_postgres::types::TextStyle;
 
 /// States that are kept; statements beyond that many at a time copy theirs.
 const KEPT_MAX: usize = 64;
@@ -91,6 +93,14 @@ impl StatementSettings {
 
     pub(crate) fn base(&self) -> &SessionState {
         &self.base.state
+    }
+
+    /// The same with literals read in a style of their own.
+    pub(crate) fn with_literal_style(&self, style: TextStyle) -> Self {
+        let mut settings = self.clone();
+        let style = LiteralStyle(Arc::new(style.at(self.now.micros())));
+        settings.config.options_mut().extensions.insert(style);
+        settings
     }
 
     /// A state for the statement, to which `fill` adds its tables.

@@ -20,7 +20,8 @@ use crate::system_catalog::{Setting, SystemCatalog};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::syntax::{Request, Statement, parse};
-use rowkey_storage::View;
+use rowkey_postgres::types::{DateOrder, DateStyle, IntervalStyle, TextStyle, Zone};
+use rowkey_storage::{LiteralSettings, View};
 
 /// Deepest nesting of views in views.
 const DEPTH_MAX: usize = 32;
@@ -43,25 +44,77 @@ impl ViewExpansion {
         Self { settings, system, functions, depth: 0, planned: Arc::default() }
     }
 
+    /// Plans the query of a view, within the limits that hold where it is read.
     async fn plan(&self, view: &View, tables: &SnapshotCatalog) -> Result<LogicalPlan> {
         let statement = parse(&view.sql)?;
-        match &statement.request {
-            Request::Query(query) => frozen(self.query(&statement, query, tables).await?, view),
-            _ => Err(Error::new(SqlState::INVALID_STATEMENT, "its text is not a query")),
-        }
-    }
-
-    /// Plans the query of a view, within the limits that hold where it is read.
-    async fn query(
-        &self,
-        statement: &Statement,
-        query: &ast::Statement,
-        tables: &SnapshotCatalog,
-    ) -> Result<PlannedQuery> {
+        let Request::Query(query) = &statement.request else {
+            return Err(Error::new(SqlState::INVALID_STATEMENT, "its text is not a query"));
+        };
         let (settings, system) = (self.settings.clone(), self.system.clone());
         let context = PlanningContext::new(settings, tables.clone(), system, Vec::new(), self.functions);
-        context.view_query(statement, query).await
+        let literals = view.literals.as_ref().map(style_of).transpose()?;
+        let planned = match literals.filter(|style| !reads_alike(style, &context.literal_style())) {
+            Some(style) => context.with_literal_style(style).view_query_with_literals(&statement, query).await?,
+            None => context.view_query(&statement, query).await?,
+        };
+        frozen(planned, view)
     }
+}
+
+/// The settings that the literals of a view's query are read by, if others read them otherwise.
+pub(crate) async fn literal_settings(
+    context: &PlanningContext,
+    statement: &Statement,
+    query: &ast::Statement,
+) -> Result<Option<LiteralSettings>> {
+    let own = context.literal_style();
+    let settings = LiteralSettings {
+        time_zone: own.zone.to_string(),
+        date_style: own.date_style.to_string(),
+        interval_style: own.interval_style.to_string(),
+    };
+    let plan = context.view_query_with_literals(statement, query).await?.plan;
+    for style in unlike(&own) {
+        let other = context.with_literal_style(style).view_query_with_literals(statement, query).await;
+        if other.is_ok_and(|other| other.plan == plan) {
+            continue;
+        }
+        return Ok(Some(settings));
+    }
+    Ok(None)
+}
+
+/// Styles that together read each literal otherwise than `own` that any style reads otherwise.
+fn unlike(own: &TextStyle) -> impl Iterator<Item = TextStyle> {
+    // No zone of the world has this offset, and the sign of its summer time is no matter.
+    let zone = Zone::fixed(3 * 3600 + 21 * 60 + 9);
+    let interval_style = match own.interval_style {
+        IntervalStyle::SqlStandard => IntervalStyle::Postgres,
+        _ => IntervalStyle::SqlStandard,
+    };
+    let (own, orders) = (own.clone(), [DateOrder::Mdy, DateOrder::Dmy, DateOrder::Ymd]);
+    orders.into_iter().filter(move |order| *order != own.date_style.order).map(move |order| TextStyle {
+        zone: zone.clone(),
+        date_style: DateStyle { order, ..own.date_style },
+        interval_style,
+        ..own.clone()
+    })
+}
+
+fn style_of(settings: &LiteralSettings) -> Result<TextStyle> {
+    let default = TextStyle::default();
+    Ok(TextStyle {
+        zone: Zone::parse(&settings.time_zone)?,
+        date_style: DateStyle::parse(&settings.date_style, default.date_style)?,
+        interval_style: settings.interval_style.parse::<IntervalStyle>()?,
+        ..default
+    })
+}
+
+fn reads_alike(one: &TextStyle, other: &TextStyle) -> bool {
+    one.zone == other.zone
+        && one.date_style.order == other.date_style.order
+        && one.interval_style == other.interval_style
 }
 
 #[async_trait]
@@ -105,6 +158,11 @@ impl Views for ViewExpansion {
 
     fn nested(&self, tables: &SnapshotCatalog) -> SnapshotCatalog {
         SnapshotCatalog { views: Arc::new(Self { depth: self.depth + 1, ..self.clone() }), ..tables.clone() }
+    }
+
+    fn with_literal_style(&self, style: &TextStyle, tables: &SnapshotCatalog) -> SnapshotCatalog {
+        let settings = self.settings.with_literal_style(style.clone());
+        SnapshotCatalog { views: Arc::new(Self { settings, ..self.clone() }), ..tables.clone() }
     }
 }
 

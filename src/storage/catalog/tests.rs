@@ -22,6 +22,7 @@ fn view_in(account: &str, id: u64, name: &str, reads: &[u64]) -> Edit {
         sql: format!("SELECT 1 AS n -- {name}"),
         columns: vec![column],
         reads: reads.to_vec(),
+        literals: None,
         replaces: false,
     }
 }

@@ -23,6 +23,19 @@ pub struct View {
     pub columns: Vec<ViewColumn>,
     /// Ids of the tables and views that the query names.
     pub reads: Vec<u64>,
+    /// None where all settings read its literals alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub literals: Option<LiteralSettings>,
+}
+
+/// The settings of the session that made a view, by which its literals are read, as `SET` takes
+/// them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LiteralSettings {
+    pub time_zone: String,
+    pub date_style: String,
+    pub interval_style: String,
 }
 
 /// A column of a view.

@@ -22,7 +22,45 @@ pub(super) fn tokens(text: &str, source: &Source, count: usize) -> Result<Vec<To
         };
         Error::new(SqlState::SYNTAX_ERROR, message).at(source.position(error.location))
     })?;
+    refuse_trailing_junk(&tokens, source)?;
     joined_texts(operators_cut(tokens), source)
+}
+
+/// A number ends before a letter and holds no underscore: `1_000` and `10x` are neither numbers nor
+/// numbers with a name. (PostgreSQL 15, 4.1.2.6.)
+fn refuse_trailing_junk(tokens: &[TokenWithSpan], source: &Source) -> Result<()> {
+    for (at, token) in tokens.iter().enumerate() {
+        let is_junk = |next: &&TokenWithSpan| match &next.token {
+            Token::Word(word) => word.quote_style.is_none() && next.span.start == token.span.end,
+            _ => false,
+        };
+        let junk = tokens.get(at + 1).filter(is_junk);
+        let kind = match &token.token {
+            Token::Number(digits, is_long) if *is_long || junk.is_some() || digits.contains('_') => "numeric literal",
+            Token::Placeholder(name) if has_junk(name) || (is_parameter(name) && junk.is_some()) => "parameter",
+            // `0x1F`, where `x'1F'` are bits.
+            Token::HexStringLiteral(_) if starts_with_zero(token, source) => "numeric literal",
+            _ => continue,
+        };
+        let to = source.offset(junk.unwrap_or(token).span.end);
+        let near = source.slice(source.offset(token.span.start), to);
+        let message = format!("trailing junk after {kind} at or near \"{near}\"");
+        return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(source.position(token.span.start)));
+    }
+    Ok(())
+}
+
+fn is_parameter(name: &str) -> bool {
+    name.strip_prefix('$').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+fn has_junk(name: &str) -> bool {
+    is_parameter(name) && !name.bytes().skip(1).all(|byte| byte.is_ascii_digit())
+}
+
+fn starts_with_zero(token: &TokenWithSpan, source: &Source) -> bool {
+    let from = source.offset(token.span.start);
+    source.slice(from, from + 1) == "0"
 }
 
 /// An operator with one of these may end in a sign.

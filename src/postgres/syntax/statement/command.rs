@@ -72,6 +72,8 @@ pub enum Command {
     /// `None` is ALL.
     CloseCursor(Option<String>),
     Vacuum(Vacuum),
+    /// The tables, none for all.
+    Analyze(Vec<TableName>),
 }
 
 /// What DISCARD throws away.
@@ -162,6 +164,7 @@ impl Command {
             Command::CloseCursor(Some(_)) => "CLOSE CURSOR",
             Command::CloseCursor(None) => "CLOSE CURSOR ALL",
             Command::Vacuum(_) => "VACUUM",
+            Command::Analyze(_) => "ANALYZE",
         }
     }
 
@@ -178,6 +181,9 @@ pub struct Vacuum {
     pub full: bool,
     /// Says what was done.
     pub verbose: bool,
-    /// With their schemas, where one is given; none for all tables.
-    pub tables: Vec<(Option<String>, String)>,
+    /// None for all tables.
+    pub tables: Vec<TableName>,
 }
+
+/// The name of a table behind that of its schema, if one is given.
+pub type TableName = (Option<String>, String);

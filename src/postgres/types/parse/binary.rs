@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
     /// Digits of base 10000 behind a header (their number, weight of the first, sign, decimal
     /// scale).
     fn numeric(&mut self) -> Result<SqlValue, Error> {
-        let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
+        let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric value has more than 76 digits");
         let count = self.u16()?;
         let weight = self.bytes().map(i16::from_be_bytes)?;
         let sign = self.u16()?;

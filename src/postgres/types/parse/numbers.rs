@@ -8,6 +8,8 @@ use crate::types::{Error, PostgresType, SqlState, SqlValue};
 
 /// Digits of the largest numeric that Arrow holds.
 const MAX_NUMERIC_DIGITS: usize = 76;
+/// Most digits before the point of a numeric of PostgreSQL.
+const POSTGRES_WHOLE_DIGITS_MAX: i64 = 131_072;
 
 /// Any prefix of true, false, yes, no that is not ambiguous; on, off, 1, 0.
 pub(super) fn parse_bool(text: &str) -> Result<bool, Error> {
@@ -79,7 +81,8 @@ fn float_out_of_range(name: &str, text: &str) -> Error {
 /// Digits with an optional sign, point and exponent. The scale is that of the text, never negative.
 pub(super) fn parse_numeric(text: &str) -> Result<SqlValue, Error> {
     let invalid = || Error::invalid_text("numeric", text);
-    let overflow = || Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
+    let overflow = |message: String| Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message);
+    let long = || overflow(format!("numeric \"{text}\" has more than {MAX_NUMERIC_DIGITS} digits"));
     let word = text.trim_matches(is_space);
     let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word);
     if ["nan", "inf", "infinity"].iter().any(|special| unsigned.eq_ignore_ascii_case(special)) {
@@ -96,18 +99,22 @@ pub(super) fn parse_numeric(text: &str) -> Result<SqlValue, Error> {
     }
     let joined = format!("{whole}{fraction}");
     let digits = joined.trim_start_matches('0');
-    let mut scale = i64::try_from(fraction.len()).map_err(|_| overflow())?.saturating_sub(exponent);
+    let fraction_digits = i64::try_from(fraction.len()).map_err(|_| long())?;
+    let mut scale = fraction_digits.saturating_sub(exponent);
+    if !digits.is_empty() && exponent > POSTGRES_WHOLE_DIGITS_MAX {
+        return Err(overflow("value overflows numeric format".into()));
+    }
     let mut unscaled = digits.to_owned();
     if scale < 0 {
         if !digits.is_empty() {
             let zeros = usize::try_from(-scale).ok().filter(|zeros| *zeros <= MAX_NUMERIC_DIGITS);
-            unscaled.extend(std::iter::repeat_n('0', zeros.ok_or_else(overflow)?));
+            unscaled.extend(std::iter::repeat_n('0', zeros.ok_or_else(long)?));
         }
         scale = 0;
     }
     let scale = i8::try_from(scale).ok().filter(|scale| usize::from(scale.unsigned_abs()) <= MAX_NUMERIC_DIGITS);
     if unscaled.len() > MAX_NUMERIC_DIGITS {
-        return Err(overflow());
+        return Err(long());
     }
     if unscaled.is_empty() {
         unscaled.push('0');
@@ -115,8 +122,8 @@ pub(super) fn parse_numeric(text: &str) -> Result<SqlValue, Error> {
     if word.starts_with('-') {
         unscaled.insert(0, '-');
     }
-    let unscaled = i256::from_string(&unscaled).ok_or_else(overflow)?;
-    Ok(SqlValue::Numeric { unscaled, scale: scale.ok_or_else(overflow)? })
+    let unscaled = i256::from_string(&unscaled).ok_or_else(long)?;
+    Ok(SqlValue::Numeric { unscaled, scale: scale.ok_or_else(long)? })
 }
 
 fn exponent_of(text: &str) -> Option<i64> {

@@ -113,6 +113,7 @@ fn define(engine: &Engine, text: &str) -> Result<()> {
         sql: "SELECT \"PartitionKey\" FROM \"People\"".to_owned(),
         columns: vec![column],
         reads: vec![table],
+        literals: None,
         replaces: false,
     };
     let comment = Edit::SetComment { account, object: CommentObject::View(id), text: Some(text.to_owned()) };

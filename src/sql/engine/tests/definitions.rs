@@ -146,6 +146,7 @@ fn a_view_that_cannot_be_planned_any_more_names_itself() {
         sql: "SELECT gone FROM People".to_owned(),
         columns: both.columns.clone(),
         reads: both.reads.clone(),
+        literals: None,
         replaces: true,
     };
     engine.store().commit(&[broken]).expect("commits");

@@ -239,6 +239,7 @@ impl Session {
                 }
                 self.notices.extend(self.executor.vacuum(vacuum).await?);
             }
+            Command::Analyze(tables) => self.notices.extend(self.executor.analyze(tables)?),
         }
         Ok(Outcome::Done(tag))
     }

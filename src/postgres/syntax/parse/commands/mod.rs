@@ -89,6 +89,8 @@ pub(super) fn command(words: &mut Words<'_>) -> Result<Option<Command>> {
         Command::CloseCursor(if words.take("all") { None } else { Some(words.name()?) })
     } else if words.take("vacuum") {
         Command::Vacuum(vacuum::vacuum(words)?)
+    } else if words.take("analyze") || words.take("analyse") {
+        Command::Analyze(vacuum::analyze(words)?)
     } else {
         return Ok(None);
     };

@@ -1,9 +1,9 @@
-//! VACUUM, as PostgreSQL writes it.
+//! VACUUM and ANALYZE, as PostgreSQL writes them.
 
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use crate::syntax::parse::words::Words;
-use crate::syntax::statement::Vacuum;
+use crate::syntax::statement::{TableName, Vacuum};
 use rowkey_base::{Error, Result, SqlState};
 
 /// Options that PostgreSQL has and that mean nothing here.
@@ -24,7 +24,7 @@ pub(super) fn vacuum(words: &mut Words<'_>) -> Result<Vacuum> {
     if words.take_token(&Token::LParen) {
         loop {
             let option = words.name()?.to_ascii_lowercase();
-            let on = switch(words)?;
+            let on = switch(words, "a VACUUM")?;
             set(&mut vacuum, &option, on, words)?;
             if words.take_token(&Token::RParen) {
                 break;
@@ -40,14 +40,48 @@ pub(super) fn vacuum(words: &mut Words<'_>) -> Result<Vacuum> {
             }
         }
     }
+    vacuum.tables = tables(words, "VACUUM")?;
+    Ok(vacuum)
+}
+
+/// What follows the word ANALYZE: the tables, none for all.
+pub(super) fn analyze(words: &mut Words<'_>) -> Result<Vec<TableName>> {
+    if words.take_token(&Token::LParen) {
+        loop {
+            let option = words.name()?.to_ascii_lowercase();
+            if !["verbose", "skip_locked", "buffer_usage_limit"].contains(&option.as_str()) {
+                let message = format!("unrecognized ANALYZE option \"{option}\"");
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+            }
+            if option != "verbose" {
+                return Err(words.unsupported(&format!("ANALYZE option \"{option}\"")));
+            }
+            switch(words, "an ANALYZE")?;
+            if words.take_token(&Token::RParen) {
+                break;
+            }
+            if !words.take_token(&Token::Comma) {
+                return Err(words.syntax());
+            }
+        }
+    } else {
+        // There is nothing that it would say.
+        words.take("verbose");
+    }
+    tables(words, "ANALYZE")
+}
+
+/// Names of tables up to the end.
+fn tables(words: &mut Words<'_>, verb: &str) -> Result<Vec<TableName>> {
+    let mut tables = Vec::new();
     while !words.at_end() {
         let first = words.name()?;
-        vacuum.tables.push(match words.take_token(&Token::Period) {
+        tables.push(match words.take_token(&Token::Period) {
             true => (Some(first), words.name()?),
             false => (None, first),
         });
         if words.peek() == &Token::LParen {
-            return Err(words.unsupported("VACUUM with a list of columns"));
+            return Err(words.unsupported(&format!("{verb} with a list of columns")));
         }
         if !words.take_token(&Token::Comma) {
             break;
@@ -56,11 +90,11 @@ pub(super) fn vacuum(words: &mut Words<'_>) -> Result<Vacuum> {
             return Err(words.syntax());
         }
     }
-    Ok(vacuum)
+    Ok(tables)
 }
 
 /// The value of an option, which is on without one.
-fn switch(words: &mut Words<'_>) -> Result<bool> {
+fn switch(words: &mut Words<'_>, of: &str) -> Result<bool> {
     let value = match words.peek() {
         Token::Word(word) => word.value.to_ascii_lowercase(),
         Token::Number(digits, _) => digits.clone(),
@@ -70,7 +104,7 @@ fn switch(words: &mut Words<'_>) -> Result<bool> {
     let on = match value.as_str() {
         "true" | "on" | "1" => true,
         "false" | "off" | "0" => false,
-        _ => return Err(Error::new(SqlState::SYNTAX_ERROR, "a VACUUM option requires a Boolean value")),
+        _ => return Err(Error::new(SqlState::SYNTAX_ERROR, format!("{of} option requires a Boolean value"))),
     };
     words.skip();
     Ok(on)
