@@ -72,6 +72,8 @@ pub struct ExplainOptions {
     pub timing: bool,
     /// How long planning and running took.
     pub summary: bool,
+    /// Whether what a statement writes that is run stays, where it would be rolled back.
+    pub keep: bool,
     pub format: ExplainFormat,
 }
 
@@ -112,6 +114,7 @@ impl Request {
     pub fn effect(&self) -> Effect {
         match self {
             Request::Write(_) | Request::Define(_) => Effect::Some,
+            Request::Explain { options, .. } if options.keep => Effect::Some,
             Request::Copy(copy) if !copy.sends() => Effect::Rows,
             Request::Command(
                 Command::Set { .. }

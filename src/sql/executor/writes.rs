@@ -34,7 +34,7 @@ pub(crate) struct Ran {
     pub count: u64,
     /// What is to be committed; nothing where a write set has taken it.
     pub operations: Vec<Operation<'static>>,
-    /// The rows of RETURNING.
+    /// The rows of RETURNING, or the lines of EXPLAIN.
     pub answer: Option<Answer>,
     /// What they are computed from, where that takes the Timestamp of the commit.
     pub returning: Option<Box<Returning>>,
@@ -75,22 +75,28 @@ impl Executor {
         let signals = Arc::clone(&context.signals);
         let run = async move {
             let is_transaction = write_set.is_none();
-            let (write, result) =
+            let (write, result, plan) =
                 executor.operations(&context, &prepared, &values, is_transaction, &mut budget).await?;
-            let answer = executor.returned(&context, &prepared, &write, &result.returned, &values, false).await?;
+            let is_explained = plan.is_some();
+            let answer = match plan {
+                Some(lines) => Some(Answer::new(lines)),
+                None => executor.returned(&context, &prepared, &write, &result.returned, &values, false).await?,
+            };
             let WriteResult { count, mut operations, returned, .. } = result;
             if let Some(write_set) = write_set {
                 let operations = std::mem::take(&mut operations);
                 write_set.add(&write.target.snapshot, operations, context.now, &context.signals)?;
             }
             let table = Arc::clone(write.target.table());
-            let recomputes = returned.are_written && !operations.is_empty() && returns_timestamp(&write);
+            let recomputes =
+                returned.are_written && !operations.is_empty() && !is_explained && returns_timestamp(&write);
             let returning = recomputes.then(|| Box::new(Returning { context, write, returned }));
             Ok(Ran { table, count, operations, answer, returning, memory: budget.into_memory() })
         };
         self.compiler.compute().run(&signals, run).await
     }
 
+    /// What a statement writes, and its plan if that is asked for beside.
     async fn operations(
         &self,
         context: &StatementContext,
@@ -98,12 +104,14 @@ impl Executor {
         values: &[SqlValue],
         is_transaction: bool,
         budget: &mut MemoryBudget,
-    ) -> Result<(Write, WriteResult)> {
+    ) -> Result<(Write, WriteResult, Option<SendableRecordBatchStream>)> {
         let written = prepared.statement.request.statement()?;
         let planner = self.compiler.planner_of(context, prepared);
         let log = PlanLog::begin(context, prepared);
         let ran = RanQueries::default();
+        let began = timer_now();
         let write = Write::read(&planner, &prepared.statement, written)?;
+        let read_in = began.elapsed();
         if !is_transaction {
             refuse_etag_in_block(&write)?;
         }
@@ -112,15 +120,27 @@ impl Executor {
         let runner = WriteRunner { is_transaction, ..runner };
         let began = timer_now();
         let result = runner.run(&write, budget).await?;
+        let took = began.elapsed();
         ran.plans().iter().for_each(|plan| context.session.reads.add_plan(plan));
-        if let Some(log) = log {
-            log.log_write(&explained(&write, &result, ran, Duration::ZERO, began.elapsed(), false)).await;
+        let options = match &prepared.statement.request {
+            Request::Explain { options, .. } => Some(*options),
+            _ => None,
+        };
+        let mut plan = None;
+        if log.is_some() || options.is_some() {
+            let explained = explained(&write, &result, ran, read_in, took, false);
+            if let Some(options) = options {
+                plan = Some(explain::explain_write(&explained, options).await?);
+            }
+            if let Some(log) = log {
+                log.log_write(&explained).await;
+            }
         }
         // A transaction by itself comes before the deletions after its snapshot.
         if !is_transaction {
             self.refuse_if_deleted(&write.target.snapshot, &result.skipped, &context.signals).await?;
         }
-        Ok((write, result))
+        Ok((write, result, plan))
     }
 
     /// Runs a statement for which no commit will find out whether keys exist.

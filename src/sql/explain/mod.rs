@@ -58,6 +58,7 @@ const LOGGED: ExplainOptions = ExplainOptions {
     costs: true,
     timing: true,
     summary: true,
+    keep: false,
     format: ExplainFormat::Text,
 };
 
@@ -70,7 +71,7 @@ struct Summary {
     rows_returned: Option<u64>,
 }
 
-/// How a statement that writes finds its rows. It writes nothing, with ANALYZE neither.
+/// How a statement that writes finds its rows, and what it did if it ran.
 pub(crate) async fn explain_write(explained: &Explained, options: ExplainOptions) -> Result<SendableRecordBatchStream> {
     as_rows(write_lines(explained, options).await?)
 }

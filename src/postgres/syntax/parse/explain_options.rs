@@ -9,7 +9,7 @@ impl ExplainOptions {
     /// Reads both forms: words behind EXPLAIN, and a list in parentheses, where the last word
     /// counts.
     ///
-    /// SETTINGS, BUFFERS and WAL are taken as PostgreSQL takes them; what they add is no part of
+    /// KEEP is our own. SETTINGS, BUFFERS and WAL are taken as PostgreSQL takes them; what they add is no part of
     /// these plans.
     pub(super) fn read(
         analyze: bool,
@@ -17,8 +17,15 @@ impl ExplainOptions {
         format: Option<AnalyzeFormatKind>,
         list: &[UtilityOption],
     ) -> Result<Self> {
-        let mut options =
-            Self { analyze, verbose, costs: true, timing: true, summary: false, format: ExplainFormat::Text };
+        let mut options = Self {
+            analyze,
+            verbose,
+            costs: true,
+            timing: true,
+            summary: false,
+            keep: false,
+            format: ExplainFormat::Text,
+        };
         let mut summary = None;
         if let Some(AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format)) = format {
             options.format = match format {
@@ -38,10 +45,12 @@ impl ExplainOptions {
                 "settings" | "buffers" => {
                     flag(option)?;
                 }
-                "timing" | "wal" => {
+                "timing" | "wal" | "keep" => {
                     let wanted = flag(option)?;
-                    if name == "timing" {
-                        options.timing = wanted;
+                    match name.as_str() {
+                        "timing" => options.timing = wanted,
+                        "keep" => options.keep = wanted,
+                        _ => {}
                     }
                     if wanted {
                         needs_analyze.get_or_insert(name);

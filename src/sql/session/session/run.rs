@@ -65,6 +65,9 @@ impl Session {
                 let copy = self.executor.copy_in(&context, prepared, copy, budget, is_in_block)?;
                 Ok(Outcome::Copy(Copying::In(Box::new(copy))))
             }
+            Request::Explain { statement, options } if options.keep => {
+                Box::pin(self.write(prepared, statement, parameters)).await
+            }
             Request::Explain { statement, .. } => {
                 self.transaction.refuse_if_failed()?;
                 let context = self.context();

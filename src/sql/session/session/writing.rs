@@ -362,8 +362,9 @@ impl Session {
     }
 }
 
-/// What a statement that wrote gives: the rows of RETURNING, or its tag.
+/// What a statement that wrote gives: the rows of RETURNING, its plan, or its tag.
 pub(super) fn written(prepared: &Prepared, verb: &'static str, count: u64, answer: Option<Answer>) -> Outcome {
+    let verb = if matches!(prepared.statement.request, Request::Explain { .. }) { "EXPLAIN" } else { verb };
     match (answer, &prepared.columns) {
         (Some(answer), Some(columns)) => Outcome::Rows(Rows::new(Arc::clone(columns), verb, answer)),
         _ => Outcome::Done(write_tag(verb, count)),
