@@ -9,8 +9,8 @@ impl ExplainOptions {
     /// Reads both forms: words behind EXPLAIN, and a list in parentheses, where the last word
     /// counts.
     ///
-    /// KEEP is our own. SETTINGS, BUFFERS and WAL are taken as PostgreSQL takes them; what they add is no part of
-    /// these plans.
+    /// KEEP is our own. SETTINGS, BUFFERS and WAL are taken as PostgreSQL takes them; what they add
+    /// is no part of these plans.
     pub(super) fn read(
         analyze: bool,
         verbose: bool,
