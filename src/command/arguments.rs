@@ -123,11 +123,11 @@ pub(super) struct SqlArguments {
     #[arg(long, value_enum, value_name = "FORM")]
     pub(super) output: Option<Form>,
 
-    /// Statements, separated by semicolons
+    /// Statements, separated by semicolons, and commands that begin with a backslash, as at the prompt
     #[arg(value_name = "QUERY", conflicts_with = "file")]
     pub(super) query: Option<String>,
 
-    /// Read the statements from a file (- is standard input)
+    /// Read the statements and commands from a file (- is standard input)
     #[arg(short, long, value_name = "FILE")]
     pub(super) file: Option<PathBuf>,
 }

@@ -37,8 +37,13 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
         (None, None) if io::stdin().is_terminal() => return Err(Failure::usage("there is no query", HOW_TO_ASK)),
         (None, None) => read_standard_input()?,
     };
-    let statements = rowkey_sql::session::split_statements(&text)?;
-    if statements.is_empty() && !is_tour && !is_prompt {
+    let beside_commands = prompt::statements_beside_commands(&text);
+    let has_commands = beside_commands.is_some();
+    let statements = match beside_commands {
+        Some(statements) => statements,
+        None => rowkey_sql::session::split_statements(&text)?,
+    };
+    if statements.is_empty() && !has_commands && !is_tour && !is_prompt {
         return Err(Failure::usage("the input holds no statement", HOW_TO_ASK));
     }
     if !arguments.sample
@@ -54,11 +59,15 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
     if is_prompt {
         return prompt::run(database, &location).await;
     }
+    let form = arguments.output.unwrap_or(Form::Table);
+    if has_commands {
+        return prompt::run_text(database, &location, text, form).await;
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     let done = if is_tour {
         tour::run(&database, &mut out).await
     } else {
-        execute(&database, &statements, arguments.output.unwrap_or(Form::Table), &mut out).await
+        execute(&database, &statements, form, &mut out).await
     };
     // Results before an error are printed before its message.
     let flushed = out.flush();

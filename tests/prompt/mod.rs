@@ -22,3 +22,43 @@ fn a_user_at_a_terminal() -> Outcome<()> {
     assert_eq!(said.lines().last(), Some("all steps passed"), "{said}{complained}");
     Ok(())
 }
+
+#[test]
+fn a_file_has_statements_and_commands() -> Outcome<()> {
+    let scratch = Scratch::new("file-of-commands")?;
+    let (first, second) = (scratch.path().join("first.sql"), scratch.path().join("second.sql"));
+    let copied = scratch.path().join("copied.csv");
+    std::fs::write(
+        &first,
+        format!(
+            "\\set n 3\n\\echo 'from here'\nSELECT :n AS n, 'x\\y' AS t;\n\\i '{}'\n\\copy people to '{}' (format csv)\n\
+             SELECT count(*) FROM people \\gx\nSELECT 1 / 0;\nSELECT 'not reached';\n",
+            second.display(),
+            copied.display()
+        ),
+    )?;
+    std::fs::write(
+        &second,
+        "CREATE TABLE people (partitionkey text, rowkey text, age int);\n\
+         INSERT INTO people VALUES ('a', '1', 40), ('a', '2', 41);\n",
+    )?;
+    let run = |form: &str, file: &Path| {
+        let arguments = ["sql", "--data", ":memory:", "--output", form, "--file"];
+        Command::new(env!("CARGO_BIN_EXE_rowkey")).args(arguments).arg(file).output()
+    };
+    let output = run("table", &first)?;
+    let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{said}{complained}");
+    let expected = "from here\n n |  t\n---+-----\n 3 | x\\y\n(1 row)\n\nCREATE TABLE\nINSERT 0 2\nCOPY 2\n\
+                    -[ RECORD 1 ]\ncount | 2\n\n";
+    assert_eq!(said, expected);
+    assert!(complained.starts_with("error: division by zero"), "{complained}");
+    assert_eq!(std::fs::read_to_string(&copied)?, "a,1,40\na,2,41\n");
+
+    std::fs::write(&first, "SELECT 1 AS a, NULL AS b;\n\\echo x\n\\nothing\nSELECT 2;\n")?;
+    let output = run("ndjson", &first)?;
+    let (said, complained) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!((said.as_ref(), output.status.code()), ("{\"a\":1,\"b\":null}\nx\n", Some(1)));
+    assert!(complained.starts_with("error: invalid command \\nothing"), "{complained}");
+    Ok(())
+}

@@ -9,7 +9,7 @@ use super::super::diagnostics;
 use super::execute::{Event, Wanted};
 use super::meta::Expanded;
 use super::pager::{Paged, Screen};
-use crate::output::{self, ExpandedWriter, FittedWriter, ResultColumns, ResultWriter, TableWriter};
+use crate::output::{self, ExpandedWriter, FittedWriter, Form, ResultColumns, ResultWriter, TableWriter};
 
 /// Columns of a screen of unknown width.
 const COLUMNS_DEFAULT: usize = 80;
@@ -20,12 +20,14 @@ pub(super) struct Display {
     pub null: String,
     pub timing: bool,
     pub pager: Option<String>,
+    /// Of results that `\x` does not turn.
+    form: Form,
     output: Option<(PathBuf, BufWriter<File>)>,
 }
 
 impl Display {
-    pub(super) fn new(pager: Option<String>) -> Self {
-        Self { expanded: Expanded::Off, null: String::new(), timing: false, pager, output: None }
+    pub(super) fn new(pager: Option<String>, form: Form) -> Self {
+        Self { expanded: Expanded::Off, null: String::new(), timing: false, pager, form, output: None }
     }
 
     /// Sends results to a file from now on, or to the screen again.
@@ -48,8 +50,9 @@ impl Display {
     pub(super) fn begin(&mut self, screen: Option<Screen>, expanded: bool) -> Showing<'_> {
         let paged = self.output.is_none().then(|| Paged::new(screen, self.pager.clone()));
         let columns = screen.map_or(COLUMNS_DEFAULT, |screen| screen.columns);
-        let form = if expanded { Expanded::On } else { self.expanded };
-        Showing { file: self.output.as_mut(), null: &self.null, paged, columns, form, writer: None, failed: None }
+        let (expanded, form) = (if expanded { Expanded::On } else { self.expanded }, self.form);
+        let file = self.output.as_mut();
+        Showing { file, null: &self.null, paged, columns, expanded, form, writer: None, failed: None }
     }
 }
 
@@ -59,7 +62,8 @@ pub(super) struct Showing<'a> {
     null: &'a str,
     paged: Option<Paged>,
     columns: usize,
-    form: Expanded,
+    expanded: Expanded,
+    form: Form,
     writer: Option<Box<dyn ResultWriter>>,
     failed: Option<output::Error>,
 }
@@ -72,12 +76,11 @@ impl Showing<'_> {
                 eprint!("{}", diagnostics::notice(&notice));
                 Ok(())
             }
-            Event::Rows(columns) => {
-                let writer = self.writer_for(columns);
-                let before = self.end_writer();
+            Event::Rows(columns) => self.writer_for(columns).and_then(|writer| {
+                self.end_writer()?;
                 self.writer = Some(writer);
-                before
-            }
+                Ok(())
+            }),
             Event::Batch(batch) => match self.writer.take() {
                 Some(mut writer) => {
                     let written = writer.batch(&batch, self.out());
@@ -86,7 +89,7 @@ impl Showing<'_> {
                 }
                 None => Ok(()),
             },
-            Event::Done(tag) if tag.is_empty() => Ok(()),
+            Event::Done(tag) if tag.is_empty() || !self.is_for_people() => Ok(()),
             Event::Done(tag) => writeln!(self.out(), "{tag}").map_err(output::Error::from),
         };
         match done {
@@ -105,7 +108,7 @@ impl Showing<'_> {
     /// Ends the results, also after an error of the statement. Returns an error of writing.
     pub(super) fn finish(mut self, well: bool) -> Result<(), output::Error> {
         let ended = match self.writer.take() {
-            Some(mut writer) if well => writer.finish(self.out()).and_then(|()| Ok(writeln!(self.out())?)),
+            Some(mut writer) if well => writer.finish(self.out()).and_then(|()| self.separate()),
             Some(mut writer) => writer.abandon(self.out()),
             None => Ok(()),
         };
@@ -127,18 +130,33 @@ impl Showing<'_> {
         match self.writer.take() {
             Some(mut writer) => {
                 writer.finish(self.out())?;
-                Ok(writeln!(self.out())?)
+                self.separate()
             }
             None => Ok(()),
         }
     }
 
-    fn writer_for(&self, columns: ResultColumns) -> Box<dyn ResultWriter> {
-        match self.form {
+    /// An empty line behind a result.
+    fn separate(&mut self) -> Result<(), output::Error> {
+        if self.is_for_people() {
+            writeln!(self.out())?;
+        }
+        Ok(())
+    }
+
+    fn is_for_people(&self) -> bool {
+        self.form.is_for_people() || self.expanded != Expanded::Off
+    }
+
+    fn writer_for(&self, columns: ResultColumns) -> Result<Box<dyn ResultWriter>, output::Error> {
+        Ok(match self.expanded {
             Expanded::On => Box::new(ExpandedWriter::new(columns, self.null)),
             Expanded::Auto => Box::new(FittedWriter::new(columns, self.null, self.columns)),
-            Expanded::Off | Expanded::Toggle => Box::new(TableWriter::new(columns, self.null)),
-        }
+            Expanded::Off | Expanded::Toggle if self.form == Form::Table => {
+                Box::new(TableWriter::new(columns, self.null))
+            }
+            Expanded::Off | Expanded::Toggle => output::writer(self.form, columns)?,
+        })
     }
 
     pub(super) fn out(&mut self) -> &mut dyn Write {

@@ -21,6 +21,7 @@ use super::statements::{Lines, Open, Piece, prompt};
 use super::variables::Variables;
 use super::{edit, help};
 use crate::failure::{Failure, tell};
+use crate::output::Form;
 use crate::script::read_file;
 use crate::text::{counted, visible};
 use rowkey_sql::engine::Engine;
@@ -38,11 +39,12 @@ enum Next {
     Leave,
 }
 
+/// Statements and commands of a terminal, or of a text, which the first error ends.
 pub(super) struct Shell {
     database: Arc<Engine>,
     location: String,
-    editor: LineEditor,
-    history: History,
+    /// None where a text is read.
+    terminal: Option<Terminal>,
     runner: Runner,
     display: Display,
     lines: Lines,
@@ -53,41 +55,68 @@ pub(super) struct Shell {
     variables: Variables,
 }
 
-impl Shell {
-    pub(super) fn new(database: Arc<Engine>, location: String, threads: Handle) -> Result<Self, Failure> {
+/// Where lines are typed.
+struct Terminal {
+    editor: LineEditor,
+    history: History,
+}
+
+impl Terminal {
+    fn open(database: &Arc<Engine>, threads: &Handle) -> Result<Self, Failure> {
         let completion = Completion::new(database.clone(), threads.clone(), COMPLETION_PATIENCE)?;
-        let mut editor = editor::new(completion).map_err(terminal)?;
+        let mut editor = editor::new(completion).map_err(unusable)?;
+        let history = History::load(&mut editor, database);
+        Ok(Self { editor, history })
+    }
+}
+
+impl Shell {
+    fn new(
+        database: Arc<Engine>,
+        location: String,
+        threads: Handle,
+        terminal: Option<Terminal>,
+        display: Display,
+    ) -> Result<Self, Failure> {
         let interrupts = Interrupts::listen(&threads)
             .map_err(|error| Failure::plain(format!("cannot wait for Ctrl-C: {error}"), "start it again"))?;
         let runner = Runner::new(database.clone(), threads, interrupts)?;
-        let history = History::load(&mut editor, &database);
-        let display = Display::new(pager_of_environment());
-        let (lines, last) = (Lines::default(), String::new());
-        Ok(Self {
-            database,
-            location,
-            editor,
-            history,
-            runner,
-            display,
-            lines,
-            last,
-            includes: 0,
-            variables: Variables::default(),
-        })
+        let (lines, variables) = (Lines::default(), Variables::default());
+        Ok(Self { database, location, terminal, runner, display, lines, last: String::new(), includes: 0, variables })
+    }
+
+    /// Runs a text to its end, or to the first error, and shows results in a form.
+    pub(super) fn run_text(
+        database: Arc<Engine>,
+        location: String,
+        threads: Handle,
+        text: &str,
+        form: Form,
+    ) -> Result<(), Failure> {
+        let mut shell = Self::new(database, location, threads, None, Display::new(None, form))?;
+        let ran = shell.included(text);
+        let flushed = shell.display.send_to(None);
+        ran?;
+        Ok(flushed?)
     }
 
     /// Reads lines until the user leaves.
-    pub(super) fn run(mut self) -> Result<(), Failure> {
+    pub(super) fn run(database: Arc<Engine>, location: String, threads: Handle) -> Result<(), Failure> {
+        let terminal = Terminal::open(&database, &threads)?;
+        let display = Display::new(pager_of_environment(), Form::Table);
+        Self::new(database, location, threads, Some(terminal), display)?.read_lines()
+    }
+
+    fn read_lines(mut self) -> Result<(), Failure> {
         let tables = counted(self.database.entities().table_names().len() as u64, "table", "tables");
         let place = self.place();
         println!("rowkey {}, {place}, {tables}. \\? for help, \\q to leave.", env!("CARGO_PKG_VERSION"));
-        loop {
-            if let Some(assistant) = self.editor.helper_mut() {
+        while let Some(terminal) = &mut self.terminal {
+            if let Some(assistant) = terminal.editor.helper_mut() {
                 self.lines.pending().clone_into(&mut assistant.before);
             }
             let prompt = prompt(self.lines.open(), self.runner.status());
-            match self.editor.readline(&prompt) {
+            match terminal.editor.readline(&prompt) {
                 Ok(line) => {
                     let word = line.trim().trim_end_matches(';').trim_end();
                     let is_farewell = word.eq_ignore_ascii_case("quit") || word.eq_ignore_ascii_case("exit");
@@ -103,7 +132,7 @@ impl Shell {
                     println!();
                     break;
                 }
-                Err(error) => return Err(terminal(error)),
+                Err(error) => return Err(unusable(error)),
             }
         }
         self.display.send_to(None).map_err(Failure::Write)
@@ -116,14 +145,14 @@ impl Shell {
             let next = match piece {
                 Piece::Statement(text) => {
                     if typed {
-                        self.history.add(&mut self.editor, &format!("{text};"));
+                        self.remember(&format!("{text};"));
                     }
                     self.statement(&text, false)?;
                     Next::Line
                 }
                 Piece::Meta(line) => {
                     if typed {
-                        self.history.add(&mut self.editor, &line);
+                        self.remember(&line);
                     }
                     self.meta(&line, typed)?
                 }
@@ -133,6 +162,21 @@ impl Shell {
             }
         }
         Ok(Next::Line)
+    }
+
+    fn remember(&mut self, typed: &str) {
+        if let Some(Terminal { editor, history }) = &mut self.terminal {
+            history.add(editor, typed);
+        }
+    }
+
+    /// Says what is wrong with a command: a text ends there.
+    fn refuse(&self, message: impl std::fmt::Display) -> Result<(), Failure> {
+        if self.terminal.is_none() {
+            return Err(Failure::plain(message, "\\? at the prompt lists the commands; the rest was not run"));
+        }
+        tell(message);
+        Ok(())
     }
 
     /// Runs a statement and shows its results; `expanded` overrides `\x`.
@@ -160,6 +204,9 @@ impl Shell {
         let took = began.elapsed();
         let shown = showing.finish(done.is_ok());
         if let Err(error) = done {
+            if self.terminal.is_none() {
+                return Err(Failure::from(error).in_statement(text));
+            }
             eprint!("{}", diagnostics::error(&error, text));
         }
         self.report_output(shown.map_err(DescribeError::Output))?;
@@ -175,10 +222,7 @@ impl Shell {
             if line.trim_start().starts_with("\\copy") { line.to_owned() } else { self.variables.filled(line) };
         let meta = match meta::parse(&filled) {
             Ok(meta) => meta,
-            Err(message) => {
-                tell(message);
-                return Ok(Next::Line);
-            }
+            Err(message) => return self.refuse(message).map(|()| Next::Line),
         };
         match meta {
             Meta::Quit => return Ok(Next::Leave),
@@ -189,7 +233,7 @@ impl Shell {
             Meta::Help => self.show(|_, out| Ok(out.write_all(help::commands().as_bytes())?))?,
             Meta::SqlHelp(topic) => match help::statements(topic.as_deref()) {
                 Ok(text) => self.show(|_, out| Ok(out.write_all(text.as_bytes())?))?,
-                Err(message) => tell(message),
+                Err(message) => self.refuse(message)?,
             },
             Meta::Expanded(expanded) => self.expand(expanded),
             Meta::Timing(switch) => {
@@ -209,15 +253,15 @@ impl Shell {
             Meta::Set(None) => print!("{}", visible(&self.variables.listed())),
             Meta::Set(Some((name, value))) => {
                 if let Err(message) = self.variables.set(&name, &value) {
-                    tell(message);
+                    self.refuse(message)?;
                 }
             }
             Meta::Unset(name) => self.variables.unset(&name),
             Meta::Connect(Some(database)) if database != self.database.account().as_str() => {
-                tell(format_args!(
+                self.refuse(format_args!(
                     "\\c: the prompt stays with its database; --account {0} opens \"{0}\"",
                     visible(&database)
-                ));
+                ))?;
             }
             Meta::Connect(_) => self.show(|runner, out| describe::connection(runner, out))?,
             Meta::Copy(copy) => self.copy(copy)?,
@@ -241,7 +285,7 @@ impl Shell {
                 let text = match self.lines.take_pending() {
                     Some(text) => {
                         if typed {
-                            self.history.add(&mut self.editor, &format!("{text};"));
+                            self.remember(&format!("{text};"));
                         }
                         text
                     }
@@ -257,9 +301,9 @@ impl Shell {
             Meta::Include(file) => return self.include(&file),
             Meta::Output(file) => {
                 if let Some(Err(error)) = file.as_deref().map(|file| self.database.expect_outside(file)) {
-                    tell(format_args!("\\o: {error}"));
+                    self.refuse(format_args!("\\o: {error}"))?;
                 } else if let Err(error) = self.display.send_to(file.as_deref()) {
-                    tell(format_args!("\\o: {}: {error}", file.unwrap_or_default().display()));
+                    self.refuse(format_args!("\\o: {}: {error}", file.unwrap_or_default().display()))?;
                 }
             }
         }
@@ -285,6 +329,9 @@ impl Shell {
     /// Opens the statement, or the last one, in an editor and takes what comes back as if it were
     /// typed.
     fn edit(&mut self) -> Result<Next, Failure> {
+        if self.terminal.is_none() {
+            return self.refuse("\\e needs a terminal").map(|()| Next::Line);
+        }
         let text = self.lines.take_pending().unwrap_or_else(|| match self.last.as_str() {
             "" => String::new(),
             last => format!("{last};"),
@@ -304,11 +351,12 @@ impl Shell {
     /// Runs the lines of a file. Ctrl-C ends it.
     fn include(&mut self, file: &Path) -> Result<Next, Failure> {
         if self.includes >= INCLUDES_MAX {
-            tell(format_args!("\\i: {}: more than {INCLUDES_MAX} files run each other", file.display()));
-            return Ok(Next::Line);
+            let message = format!("\\i: {}: more than {INCLUDES_MAX} files run each other", file.display());
+            return self.refuse(message).map(|()| Next::Line);
         }
         let text = match read_file(file) {
             Ok(text) => text,
+            Err(failure) if self.terminal.is_none() => return Err(failure),
             Err(failure) => {
                 failure.tell();
                 return Ok(Next::Line);
@@ -357,6 +405,10 @@ impl Shell {
     fn report_output(&mut self, done: Result<(), DescribeError>) -> Result<(), Failure> {
         match done {
             Ok(()) => Ok(()),
+            Err(DescribeError::Statement(error)) if self.terminal.is_none() => Err(error.into()),
+            Err(DescribeError::Output(error)) if self.terminal.is_none() && self.display.output().is_none() => {
+                Err(error.into())
+            }
             Err(DescribeError::Statement(error)) => {
                 eprint!("{}", diagnostics::error(&error, ""));
                 Ok(())
@@ -378,7 +430,7 @@ impl Shell {
     }
 
     fn screen(&mut self) -> Option<Screen> {
-        let (columns, rows) = self.editor.dimensions()?;
+        let (columns, rows) = self.terminal.as_mut()?.editor.dimensions()?;
         (columns > 0 && rows > 0).then_some(Screen { columns: usize::from(columns), rows: usize::from(rows) })
     }
 
@@ -390,6 +442,6 @@ impl Shell {
     }
 }
 
-fn terminal(error: ReadlineError) -> Failure {
+fn unusable(error: ReadlineError) -> Failure {
     Failure::plain(format!("the terminal cannot be used: {error}"), "rowkey sql < FILE reads statements without one")
 }
