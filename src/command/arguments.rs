@@ -123,7 +123,8 @@ pub(super) struct SqlArguments {
     #[arg(long, value_enum, value_name = "FORM")]
     pub(super) output: Option<Form>,
 
-    /// Statements, separated by semicolons, and commands that begin with a backslash, as at the prompt
+    /// Statements, separated by semicolons, and the commands of the prompt, which begin with a
+    /// backslash
     #[arg(value_name = "QUERY", conflicts_with = "file")]
     pub(super) query: Option<String>,
 
