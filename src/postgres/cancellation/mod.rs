@@ -34,5 +34,6 @@ pub use plan::cancellable;
 pub use planning::{PlanningSignals, check_between};
 pub use row_bytes::row_bytes;
 pub use signals::{Interrupt, Signals, interrupted, timed_out};
+pub use small_batches::with_small_batches;
 pub use token::{CancellableRows, CancellationToken};
 pub(crate) use unions::appended;

@@ -40,7 +40,7 @@ struct SizesAbove {
 }
 
 /// Runs a plan with another batch size.
-pub(super) fn with_small_batches(input: Arc<dyn ExecutionPlan>, rows_max: usize) -> Arc<dyn ExecutionPlan> {
+pub fn with_small_batches(input: Arc<dyn ExecutionPlan>, rows_max: usize) -> Arc<dyn ExecutionPlan> {
     PassThroughExec::over(input, BatchSize::AtMost(rows_max))
 }
 

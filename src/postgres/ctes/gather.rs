@@ -182,19 +182,34 @@ struct Found {
 impl Found {
     fn reads(&mut self, plan: &LogicalPlan) -> Result<Reads> {
         let mut reads = Reads::default();
+        let mut recursions = Vec::new();
         plan.apply_with_subqueries(|node| {
             reads.nodes += 1;
             if let Some(definition) = definition_read(node) {
-                let next = self.definitions.len();
-                let place = *self.places.entry(definition.key.clone()).or_insert(next);
-                if place == next {
-                    self.definitions.push(definition);
-                }
-                reads.read.push(place);
+                reads.read.push(self.place_of(definition));
+            }
+            if let LogicalPlan::RecursiveQuery(recursion) = node {
+                recursions.push(Arc::clone(&recursion.recursive_term));
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
+        // What a recursion reads, it reads again in each step.
+        for term in recursions {
+            term.apply_with_subqueries(|node| {
+                reads.read.extend(definition_read(node).map(|definition| self.place_of(definition)));
+                Ok(TreeNodeRecursion::Continue)
+            })?;
+        }
         Ok(reads)
+    }
+
+    fn place_of(&mut self, definition: Arc<Definition>) -> usize {
+        let next = self.definitions.len();
+        let place = *self.places.entry(definition.key.clone()).or_insert(next);
+        if place == next {
+            self.definitions.push(definition);
+        }
+        place
     }
 }
 

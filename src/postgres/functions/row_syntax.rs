@@ -34,9 +34,8 @@ pub(super) fn row_comparison(left: Expr, op: BinaryOperator, right: Expr, copies
                 false => (left, right),
             });
             if matches!(op, Eq | NotEq) {
-                let joined = if op == Eq { And } else { Or };
                 let each = pairs.map(|(left, right)| nested(left, op.clone(), right));
-                return each.reduce(|all, one| nested(all, joined.clone(), one)).unwrap_or(Expr::value(Value::Null));
+                return joined(each.collect(), if op == Eq { And } else { Or });
             }
             let strict = match op {
                 Lt | LtEq => Lt,

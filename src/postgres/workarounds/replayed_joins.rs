@@ -19,6 +19,7 @@ use datafusion::physical_plan::execution_plan::{replace_children_if_necessary, r
 use datafusion::physical_plan::joins::NestedLoopJoinExec;
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::work_table::WorkTableExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use crate::pass_through::{PassThrough, PassThroughExec};
@@ -39,11 +40,12 @@ pub(crate) fn with_replayed_input(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dy
 }
 
 /// Whether a plan gives the same rows once its state is reset: filters of heaps stay in the scans
-/// below, which then leave out the last row.
+/// below, which then leave out the last row, and the rows of the step before of a recursion are
+/// taken when they are read.
 fn can_be_reset(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     let has_lasting_state = plan.exists(|plan| {
         let is_heap = plan.downcast_ref::<SortExec>().is_some_and(|sort| sort.fetch().is_some());
-        Ok(is_heap || plan.is::<RecursiveQueryExec>())
+        Ok(is_heap || plan.is::<RecursiveQueryExec>() || plan.is::<WorkTableExec>())
     })?;
     Ok(!has_lasting_state)
 }

@@ -112,6 +112,7 @@ pub struct Compiler {
     columns: Arc<ColumnsCache>,
     compute: Arc<ComputeRuntime>,
     row_budget: Arc<RowBudget>,
+    plan_budget: Arc<RowBudget>,
     /// Of prepared statements of all sessions.
     prepared_pool: Arc<dyn MemoryPool>,
     planning_queue: Arc<PlanningQueue>,
@@ -187,6 +188,7 @@ impl Compiler {
             columns: Arc::new(ColumnsCache::new()),
             compute: Arc::new(ComputeRuntime::start()?),
             row_budget: RowBudget::beside(memory_bytes),
+            plan_budget: RowBudget::of_plans(memory_bytes),
             prepared_pool: Arc::new(GreedyMemoryPool::new((memory_bytes / PREPARED_PARTS) as usize)),
             planning_queue: Arc::new(PlanningQueue::beside(memory_bytes)),
             statistics: Arc::new(StatementStatistics::default()),
@@ -243,6 +245,10 @@ impl Compiler {
     }
 
     /// Memory of rows that clients have not taken yet.
+    pub(crate) fn plan_budget(&self) -> &Arc<RowBudget> {
+        &self.plan_budget
+    }
+
     pub(crate) fn row_budget(&self) -> &Arc<RowBudget> {
         &self.row_budget
     }

@@ -24,6 +24,9 @@ const END_AWAITED: Duration = Duration::from_millis(2);
 const BATCHES_AHEAD: usize = 1;
 /// Batches of so many bytes are not counted.
 const FREE_BYTES: usize = 1 << 20;
+/// What a plan that waits for its reader holds in each of its partitions, in batches: one that is
+/// made, and what it is made of.
+const BATCHES_HELD: usize = 2;
 /// Batches of so many bytes come one at a time where memory is short, and larger ones always do.
 const ALONE_BYTES: usize = 4 << 20;
 
@@ -43,9 +46,7 @@ impl Counted {
     /// The batch with the memory that it takes; in its place the error where there is none.
     fn of(batch: Batch, budget: &Arc<RowBudget>) -> Self {
         let Ok(rows) = &batch else { return Self::free(batch) };
-        // A row is encoded while its batch is there.
-        let bytes = row_bytes(rows);
-        let bytes = bytes + bytes / rows.num_rows().max(1);
+        let bytes = encoded_bytes(rows);
         if bytes <= FREE_BYTES {
             return Self::free(batch);
         }
@@ -71,11 +72,41 @@ impl Counted {
     }
 }
 
-/// Rows of which the first are there, or the end. The rest comes from a task of its own.
-pub(super) async fn begun(mut rows: SendableRecordBatchStream, budget: &Arc<RowBudget>) -> SendableRecordBatchStream {
+/// A row is encoded while its batch is there.
+fn encoded_bytes(rows: &RecordBatch) -> usize {
+    let bytes = row_bytes(rows);
+    bytes + bytes / rows.num_rows().max(1)
+}
+
+/// What holds memory of a plan that waits for its reader.
+#[derive(Debug)]
+pub(super) struct OpenPlan {
+    pub partitions: usize,
+    /// What its scans have read and not decoded yet.
+    pub scan_bytes: usize,
+    /// That of all of them.
+    pub budget: Arc<RowBudget>,
+}
+
+impl OpenPlan {
+    fn bytes(&self, first: &RecordBatch) -> usize {
+        let batches = encoded_bytes(first).saturating_mul(BATCHES_HELD * self.partitions);
+        // It may be a slice of what an operator holds.
+        batches.max(first.get_array_memory_size()).saturating_add(self.scan_bytes)
+    }
+}
+
+/// Rows of which the first are there, or the end. The rest comes from a task of its own, and the
+/// memory that its plan holds is counted until it is dropped.
+pub(super) async fn begun(
+    mut rows: SendableRecordBatchStream,
+    plan: &OpenPlan,
+    budget: &Arc<RowBudget>,
+) -> SendableRecordBatchStream {
     let schema = rows.schema();
-    let (mut ready, mut awaited, mut ended) = (Vec::new(), None, true);
+    let (mut ready, mut awaited, mut ended, mut plan_bytes) = (Vec::new(), None, true, 0);
     if let Some(first) = rows.next().await {
+        plan_bytes = first.as_ref().map_or(0, |first| plan.bytes(first));
         let mut first = Counted::of(first, budget);
         ended = first.batch.is_err();
         awaited = first.awaited();
@@ -90,14 +121,15 @@ pub(super) async fn begun(mut rows: SendableRecordBatchStream, budget: &Arc<RowB
             ready.extend(next);
         }
     }
-    let ready = stream::iter(ready);
-    match ended {
-        true => Box::pin(RecordBatchStreamAdapter::new(schema, released(ready))),
-        false => {
-            let rest = spawned(rows, Arc::clone(budget), awaited);
-            Box::pin(RecordBatchStreamAdapter::new(schema, released(ready.chain(rest))))
-        }
+    if ended {
+        return Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter(ready))));
     }
+    let Some(held) = plan.budget.take(plan_bytes) else {
+        let refused = Counted::free(Err(external(plan.budget.too_many_answers(plan_bytes))));
+        return Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter([refused]))));
+    };
+    let rest = spawned(rows, held, Arc::clone(budget), awaited);
+    Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter(ready).chain(rest))))
 }
 
 /// The batches, each of which is held until the next one is asked for.
@@ -113,6 +145,7 @@ fn released(counted: impl Stream<Item = Counted> + Send + 'static) -> impl Strea
 /// of who reads them, wherever that is, unless one comes alone. Dropped, it aborts the task.
 fn spawned(
     mut rows: SendableRecordBatchStream,
+    held: HeldRows,
     budget: Arc<RowBudget>,
     mut awaited: Option<oneshot::Receiver<()>>,
 ) -> impl Stream<Item = Counted> + Send {
@@ -137,7 +170,7 @@ fn spawned(
         });
         let pumped = pumped.catch_unwind().await;
         // Before the channel closes: at the end of the rows the statement holds nothing any more.
-        drop(rows);
+        drop((rows, held));
         if let Err(panic) = pumped {
             let error = external(panicked(panic.as_ref()));
             // Its reader may be gone.
@@ -160,6 +193,11 @@ mod tests {
     use super::*;
 
     const MIB: usize = 1 << 20;
+
+    /// A plan of one partition, with memory of its own.
+    fn one() -> OpenPlan {
+        OpenPlan { partitions: 1, scan_bytes: 0, budget: RowBudget::of_plans(1 << 30) }
+    }
 
     fn text_of(bytes: usize) -> RecordBatch {
         let texts: ArrayRef = Arc::new(StringViewArray::from(vec!["x".repeat(bytes)]));
@@ -190,7 +228,7 @@ mod tests {
         let budget = RowBudget::beside(256 << 20);
         for (bytes, computed_before, computed_after) in [(5 * MIB, 1, 2), (MIB, 2, 3)] {
             let (rows, computed) = texts(bytes, 4);
-            let mut rows = begun(rows, &budget).await;
+            let mut rows = begun(rows, &one(), &budget).await;
             settle().await;
             assert_eq!(computed.load(Ordering::Relaxed), computed_before, "{bytes}");
             rows.next().await.expect("first").expect("rows");
@@ -210,22 +248,45 @@ mod tests {
         let mut unread = Vec::new();
         // A text of 3 MiB counts as 6: its batch, and the row when it is encoded.
         for _ in 0..2 {
-            unread.push(begun(texts(3 * MIB, 3).0, &budget).await);
+            unread.push(begun(texts(3 * MIB, 3).0, &one(), &budget).await);
         }
-        let mut refused = begun(texts(3 * MIB, 3).0, &budget).await;
+        let mut refused = begun(texts(3 * MIB, 3).0, &one(), &budget).await;
         let error = refused.next().await.expect("an answer").expect_err("no memory");
         assert!(error.to_string().contains("out of memory for"), "{error}");
         // Those that take less come, but not ahead.
-        unread.push(begun(texts(3 * MIB / 2, 3).0, &budget).await);
+        unread.push(begun(texts(3 * MIB / 2, 3).0, &one(), &budget).await);
         let (rows, computed) = texts(3 * MIB / 2, 3);
-        let mut few = begun(rows, &budget).await;
+        let mut few = begun(rows, &one(), &budget).await;
         few.next().await.expect("first").expect("rows");
         settle().await;
         assert_eq!(computed.load(Ordering::Relaxed), 1);
         assert_eq!(few.count().await, 2);
         drop(unread);
-        assert_eq!(begun(texts(3 * MIB, 3).0, &budget).await.count().await, 3);
+        assert_eq!(begun(texts(3 * MIB, 3).0, &one(), &budget).await.count().await, 3);
         assert_eq!(budget.bytes_left(), 16 << 20);
+    }
+
+    #[tokio::test]
+    async fn plans_that_wait_for_their_readers_are_bounded() {
+        let (rows, plans) = (RowBudget::beside(64 << 20), RowBudget::of_plans(64 << 20));
+        let plan = || OpenPlan { partitions: 2, scan_bytes: 6 * MIB, budget: Arc::clone(&plans) };
+        let mut waiting = Vec::new();
+        // Two batches of each partition, of 1 MiB and its row encoded, beside what was read.
+        for open in 0..4 {
+            assert_eq!(plans.batch_rows_max(), [None, None, None, Some(1024)][open]);
+            waiting.push(begun(texts(MIB, 4).0, &plan(), &rows).await);
+        }
+        assert_eq!(plans.batch_rows_max(), Some(256));
+        let mut refused = begun(texts(MIB, 4).0, &plan(), &rows).await;
+        let error = refused.next().await.expect("an answer").expect_err("no memory");
+        assert!(error.to_string().contains("of an answer beside others"), "{error}");
+        // One that ends at once needs none.
+        assert_eq!(begun(texts(MIB, 1).0, &plan(), &rows).await.count().await, 1);
+        drop((waiting, refused));
+        settle().await;
+        assert_eq!(begun(texts(MIB, 4).0, &plan(), &rows).await.count().await, 4);
+        settle().await;
+        assert_eq!(plans.bytes_left(), 64 << 20);
     }
 
     #[tokio::test]
@@ -243,7 +304,7 @@ mod tests {
             }
         });
         let rows = Box::pin(RecordBatchStreamAdapter::new(schema, batches));
-        let batches = begun(rows, &RowBudget::beside(1 << 20)).await.collect::<Vec<_>>().await;
+        let batches = begun(rows, &one(), &RowBudget::beside(1 << 20)).await.collect::<Vec<_>>().await;
         assert_eq!(batches.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
     }
 }

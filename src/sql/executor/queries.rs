@@ -6,22 +6,23 @@ use arrow::array::RecordBatch;
 use datafusion::common::plan_err;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection};
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::sql::sqlparser::ast;
 
 use super::Executor;
 use super::locked_rows::locked_rows;
-use super::pending_rows::begun;
+use super::pending_rows::{OpenPlan, begun};
 use super::plan_log::PlanLog;
 use crate::answer::Answer;
 use crate::by_key::KeyRows;
 use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
 use crate::explain;
 use crate::planner::{Column, physical_plan, run_cancellable};
-use crate::provider::with_tables;
+use crate::provider::{open_bytes, with_tables};
 use crate::writes::{ParameterValues, SharedWriteSet};
 use rowkey_base::clock::timer_now;
 use rowkey_base::{Error, Result, SqlState};
+use rowkey_postgres::cancellation::with_small_batches;
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::parameters;
 use rowkey_postgres::syntax::{Request, located};
@@ -99,13 +100,22 @@ impl Executor {
             let logical = Logical::of(&context, &planned, query);
             let log = PlanLog::begin(&context, &planned);
             let Physical { plan, task, locked } = executor.physical(&context, &planned, logical, &values).await?;
-            let (plan, rows) = run_cancellable(plan, task, &context.signals).map_err(from_datafusion)?;
+            let open = OpenPlan {
+                partitions: partitions(&plan),
+                scan_bytes: open_bytes(&plan).map_err(from_datafusion)?,
+                budget: Arc::clone(executor.compiler.plan_budget()),
+            };
+            let (plan, rows) = match open.budget.batch_rows_max() {
+                Some(rows_max) => run_cancellable(with_small_batches(plan, rows_max), task, &context.signals),
+                None => run_cancellable(plan, task, &context.signals),
+            }
+            .map_err(from_datafusion)?;
             context.session.reads.add_plan(&plan);
             let rows = match log {
                 Some(log) => log.logged(plan, rows),
                 None => Box::pin(rows),
             };
-            let rows = begun(rows, executor.compiler.row_budget()).await;
+            let rows = begun(rows, &open, executor.compiler.row_budget()).await;
             Ok(match (planned.row_locks(), locked) {
                 (Some(locks), Some(table)) => {
                     locked_rows(rows, table, locks.is_exclusive, write_set, Arc::clone(&context.signals))?
@@ -169,6 +179,20 @@ impl Executor {
             context.session.reads.add_by_key(path, entities);
         }
         Ok(Some(rows))
+    }
+}
+
+/// How many partitions of a plan are computed beside one another, one after another where it is
+/// gathered.
+fn partitions(plan: &Arc<dyn ExecutionPlan>) -> usize {
+    let mut node = plan;
+    loop {
+        let count = node.output_partitioning().partition_count();
+        node = match node.children().as_slice() {
+            _ if count > 1 => return count,
+            [input] => *input,
+            _ => return 1,
+        };
     }
 }
 

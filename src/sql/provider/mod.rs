@@ -27,7 +27,7 @@ pub(crate) use entity_rows::EntityRows;
 pub(crate) use key_order::{Direction, ScanInKeyOrder};
 pub(crate) use read_totals::{ReadTotals, scans_of};
 pub(crate) use scan_counts::ScanCounts;
-pub(crate) use scan_exec::{EntityScanExec, Scan, batch_rows_min};
+pub(crate) use scan_exec::{EntityScanExec, Scan, batch_rows_min, open_bytes};
 pub(crate) use snapshot_aggregate::AggregateFromSnapshot;
 pub use table::ScanOptions;
 pub(crate) use table::{EntityTable, with_tables};

@@ -168,6 +168,19 @@ impl EntityScanExec {
             .with_order_properties())
     }
 
+    fn open_bytes(&self) -> Result<usize> {
+        let config = self.config()?;
+        let columns = self.scan.table.columns.len().max(1) as u64;
+        let read = config.file_source().projection().map_or(columns, |read| read.iter().count() as u64).min(columns);
+        let of_file = |file: &PartitionedFile| {
+            let Some(RunHandle(run)) = file.extension::<RunHandle>() else { return 0 };
+            let part = file.range.as_ref().map_or(run.bytes, |range| range.end.abs_diff(range.start));
+            (run.bytes / u64::from(run.row_groups.max(1))).min(part) * read / columns
+        };
+        let groups = config.file_groups.iter().map(|group| group.files().iter().map(of_file).max().unwrap_or(0));
+        Ok(usize::try_from(groups.sum::<u64>()).unwrap_or(usize::MAX))
+    }
+
     fn with_parquet(&self, parquet: Arc<DataSourceExec>) -> Self {
         let properties = Arc::clone(parquet.properties());
         let recent = self.recent.clone();
@@ -424,4 +437,17 @@ pub(crate) fn batch_rows_min(plan: &Arc<dyn ExecutionPlan>) -> Result<Option<usi
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(fewest)
+}
+
+/// What the scans of a plan hold while they are open, in bytes, about: each partition has the
+/// chunks of one row group.
+pub(crate) fn open_bytes(plan: &Arc<dyn ExecutionPlan>) -> Result<usize> {
+    let mut bytes = 0_usize;
+    plan.apply(|plan| {
+        if let Some(scan) = plan.downcast_ref::<EntityScanExec>() {
+            bytes = bytes.saturating_add(scan.open_bytes()?);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(bytes)
 }

@@ -16,6 +16,9 @@ use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::names::OutputColumn;
 use rowkey_postgres::syntax::{Statement as Parsed, is_nothing};
 
+/// Most WHEN clauses of MERGE: each is decided after all before it, in one expression.
+const MERGE_CLAUSES_MAX: usize = 32;
+
 /// A statement that writes to one table.
 #[derive(Debug)]
 pub(crate) struct Write {
@@ -217,6 +220,10 @@ impl Write {
         }
         let (schema, table, alias) = syntax::table_of(&merge.table)?;
         let target = Target::of(planner, &schema, &table, "merge into")?;
+        if merge.clauses.len() > MERGE_CLAUSES_MAX {
+            let message = format!("MERGE has more than {MERGE_CLAUSES_MAX} WHEN clauses");
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+        }
         let clauses =
             merge.clauses.into_iter().map(|clause| read_clause(&target, clause)).collect::<Result<Vec<_>>>()?;
         let others = vec![TableWithJoins { relation: merge.source, joins: Vec::new() }];
