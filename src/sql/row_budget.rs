@@ -38,8 +38,8 @@ impl RowBudget {
         Some(HeldRows { budget: Arc::clone(self), bytes })
     }
 
-    /// How many rows a batch of another answer has at most, where others hold much: a plan that waits
-    /// for its reader holds some batches.
+    /// How many rows a batch of another answer has at most, where others hold much: a plan that
+    /// waits for its reader holds some batches.
     pub(crate) fn batch_rows_max(&self) -> Option<usize> {
         let left = self.bytes_left.load(Ordering::Relaxed);
         BATCH_ROWS.iter().find(|(share, _)| left < self.bytes / share).map(|(_, rows)| *rows)

@@ -10,8 +10,8 @@
 //! wants rows, and keeps them in memory or on disk for the others.
 //!
 //! Which are read: volatile ones and those that say MATERIALIZED; those with LIMIT or a recursion
-//! that are read more than once, as by another recursion; and those that would be copied too often. Others are inlined, so
-//! that filters and key bounds reach the tables that they read.
+//! that are read more than once, as by another recursion; and those that would be copied too often.
+//! Others are inlined, so that filters and key bounds reach the tables that they read.
 
 mod gather;
 mod node;
