@@ -10,6 +10,8 @@ use rowkey_base::{Error, SqlState};
 const BATCH_ROWS: [(usize, usize); 2] = [(4, 256), (2, 1024)];
 /// There is as much, however little memory queries have.
 const BYTES_MIN: usize = 4 << 20;
+/// So of plans: one scan of wide rows takes some mebibytes.
+const PLAN_BYTES_MIN: usize = 64 << 20;
 
 /// Bytes that all answers may hold together.
 #[derive(Debug)]
@@ -27,7 +29,7 @@ impl RowBudget {
 
     /// As much as queries have, for what plans hold that wait for their readers.
     pub(crate) fn of_plans(query_bytes: u64) -> Arc<Self> {
-        let bytes = usize::try_from(query_bytes).unwrap_or(usize::MAX).max(BYTES_MIN);
+        let bytes = usize::try_from(query_bytes).unwrap_or(usize::MAX).max(PLAN_BYTES_MIN);
         Arc::new(Self { bytes, bytes_left: AtomicUsize::new(bytes) })
     }
 
@@ -36,6 +38,11 @@ impl RowBudget {
         let less = |left: usize| left.checked_sub(bytes);
         self.bytes_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok()?;
         Some(HeldRows { budget: Arc::clone(self), bytes })
+    }
+
+    /// The same, of all if it would be more: one alone is never too large.
+    pub(crate) fn take_at_most_all(self: &Arc<Self>, bytes: usize) -> Option<HeldRows> {
+        self.take(bytes.min(self.bytes))
     }
 
     /// How many rows a batch of another answer has at most, where others hold much: a plan that

@@ -124,7 +124,7 @@ pub(super) async fn begun(
     if ended {
         return Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter(ready))));
     }
-    let Some(held) = plan.budget.take(plan_bytes) else {
+    let Some(held) = plan.budget.take_at_most_all(plan_bytes) else {
         let refused = Counted::free(Err(external(plan.budget.too_many_answers(plan_bytes))));
         return Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter([refused]))));
     };

@@ -1,5 +1,6 @@
 //! Functions that return a row for each part of a document, as arrays of the rows.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringViewBuilder, StructArray};
@@ -8,9 +9,15 @@ use datafusion::common::Result;
 
 use super::super::kind::Kind;
 use super::super::scalar::{Arguments, Call, Function, immutable};
+use super::super::value_budget::Reserved;
 use super::documents::{Built, Documents, Lengths};
 use super::{fits, invalid, list_of};
 use crate::types::json::{Json, JsonKind};
+
+/// What a part takes in a list, beside its text.
+const PART_BYTES: usize = 16;
+/// The parts of a shorter document are not counted before they are made.
+const SHORT_BYTES: usize = 4 << 10;
 
 pub(super) static FUNCTIONS: [Function; 10] = [
     immutable("json_array_elements", 1..=1, |arguments| of(arguments, Kind::Json, list_of), elements),
@@ -55,9 +62,17 @@ fn item_type(call: &Call) -> DataType {
     }
 }
 
+/// The parts of a document, if the list of them is within the budget.
+fn parts_within<'a>(json: Json<'a>, reserved: &mut Reserved) -> Result<Vec<(Cow<'a, str>, Json<'a>)>> {
+    if json.text().len() > SHORT_BYTES {
+        reserved.value(json.count()?.saturating_mul(PART_BYTES))?;
+    }
+    Ok(json.parts()?)
+}
+
 fn elements(call: &Call) -> Result<ArrayRef> {
     let documents = Documents::of(call, 0)?;
-    let (mut built, mut lengths) = (Built::of(&item_type(call)), Lengths::default());
+    let (mut built, mut lengths, mut reserved) = (Built::of(&item_type(call)), Lengths::default(), call.reserve());
     let is_json = matches!(documents, Documents::Json(_));
     for row in 0..call.rows {
         let Some(json) = documents.get(row, matches!(built, Built::Text(_)))? else {
@@ -71,7 +86,7 @@ fn elements(call: &Call) -> Result<ArrayRef> {
             _ if is_json => return invalid(format!("cannot call {} on a scalar", call.function)),
             _ => return invalid("cannot extract elements from a scalar"),
         }
-        let parts = json.parts()?;
+        let parts = parts_within(json, &mut reserved)?;
         lengths.push(Some(parts.len()));
         parts.into_iter().try_for_each(|(_, part)| built.append_part(Some(part)))?;
     }
@@ -80,7 +95,7 @@ fn elements(call: &Call) -> Result<ArrayRef> {
 
 fn keys(call: &Call) -> Result<ArrayRef> {
     let documents = Documents::of(call, 0)?;
-    let (mut built, mut lengths) = (StringViewBuilder::new(), Lengths::default());
+    let (mut built, mut lengths, mut reserved) = (StringViewBuilder::new(), Lengths::default(), call.reserve());
     for row in 0..call.rows {
         let Some(json) = documents.get(row, true)? else {
             lengths.push(None);
@@ -91,7 +106,7 @@ fn keys(call: &Call) -> Result<ArrayRef> {
             JsonKind::Array => return invalid(format!("cannot call {} on an array", call.function)),
             _ => return invalid(format!("cannot call {} on a scalar", call.function)),
         }
-        let parts = json.parts()?;
+        let parts = parts_within(json, &mut reserved)?;
         lengths.push(Some(parts.len()));
         parts.iter().for_each(|(key, _)| built.append_value(key));
     }
@@ -105,7 +120,7 @@ fn each(call: &Call) -> Result<ArrayRef> {
         other => other,
     };
     let (mut names, mut values) = (StringViewBuilder::new(), Built::of(&value_type));
-    let mut lengths = Lengths::default();
+    let (mut lengths, mut reserved) = (Lengths::default(), call.reserve());
     for row in 0..call.rows {
         let Some(json) = documents.get(row, true)? else {
             lengths.push(None);
@@ -114,7 +129,7 @@ fn each(call: &Call) -> Result<ArrayRef> {
         if json.kind != JsonKind::Object {
             return not_an_object(call, &documents, json);
         }
-        let parts = json.parts()?;
+        let parts = parts_within(json, &mut reserved)?;
         lengths.push(Some(parts.len()));
         for (key, value) in parts {
             names.append_value(key);

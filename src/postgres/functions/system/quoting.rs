@@ -7,6 +7,9 @@ use super::function::{ANY, Call, Definition};
 use super::keywords::{Category, KEYWORDS};
 use crate::functions::error::{Error, SqlState, fail};
 
+/// Most bytes of names that `parse_ident` takes apart.
+const IDENTIFIERS_BYTES_MAX: usize = 64 << 10;
+
 pub(super) static FUNCTIONS: &[Definition] = &[
     Definition::immutable("quote_ident", (1, 1), Returns::Text, |call| Ok(quote_identifier(&call.string(0)).into()))
         .of_texts(),
@@ -60,6 +63,10 @@ fn invalid_name(text: &str) -> Error {
 fn parse_ident(call: &Call) -> Result<Datum> {
     let strict = call.len() < 2 || call.flag(1)?;
     let text = call.string(0);
+    if text.len() > IDENTIFIERS_BYTES_MAX {
+        let message = format!("identifiers of {} bytes, at most {IDENTIFIERS_BYTES_MAX} are taken apart", text.len());
+        return fail(SqlState::PROGRAM_LIMIT_EXCEEDED, message);
+    }
     let names = split_names(&text, strict)?;
     Ok(Datum::List(names.into_iter().map(Datum::from).collect()))
 }

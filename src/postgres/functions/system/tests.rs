@@ -94,6 +94,7 @@ fn functions_answer_as_postgresql_does() {
 fn wrong_arguments_are_refused() {
     let cases = [
         ("parse_ident('a b')", "22023", "string is not a valid identifier: \"a b\""),
+        ("parse_ident(repeat('a.', 40000))", "54000", "identifiers of 80000 bytes, at most 65536 are taken apart"),
         ("format('%I', null)", "22004", "null values cannot be formatted as an SQL identifier"),
         ("format('%s %s', 'a')", "22023", "too few arguments for format()"),
         ("format('%*2s', 'a', 5)", "22023", "width argument position must be ended by \"$\""),
