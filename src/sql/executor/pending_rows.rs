@@ -15,11 +15,15 @@ use tokio::task::JoinSet;
 
 use crate::compute::panicked;
 use crate::row_budget::{HeldRows, RowBudget};
+use rowkey_base::clock::timer_now;
 use rowkey_postgres::cancellation::row_bytes;
 use rowkey_postgres::error::external;
 
 /// How long the first rows of an answer are held back, to see whether they are all.
 const END_AWAITED: Duration = Duration::from_millis(2);
+/// How long an answer waits for the memory of others that are open, and how often it looks.
+const ADMISSION_AWAITED: Duration = Duration::from_secs(2);
+const ADMISSION_TRIED_EACH: Duration = Duration::from_millis(10);
 /// Batches that wait for a slow reader.
 const BATCHES_AHEAD: usize = 1;
 /// Batches of so many bytes are not counted.
@@ -89,6 +93,19 @@ pub(super) struct OpenPlan {
 }
 
 impl OpenPlan {
+    /// Waits a while for others to be read to their end: where they are those of the same session,
+    /// that would be for ever.
+    async fn admitted(&self, bytes: usize) -> Option<HeldRows> {
+        let until = timer_now() + ADMISSION_AWAITED;
+        loop {
+            let held = self.budget.take_at_most_all(bytes);
+            if held.is_some() || timer_now() >= until {
+                return held;
+            }
+            tokio::time::sleep(ADMISSION_TRIED_EACH).await;
+        }
+    }
+
     fn bytes(&self, first: &RecordBatch) -> usize {
         let batches = encoded_bytes(first).saturating_mul(BATCHES_HELD * self.partitions);
         // It may be a slice of what an operator holds.
@@ -124,7 +141,7 @@ pub(super) async fn begun(
     if ended {
         return Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter(ready))));
     }
-    let Some(held) = plan.budget.take_at_most_all(plan_bytes) else {
+    let Some(held) = plan.admitted(plan_bytes).await else {
         let refused = Counted::free(Err(external(plan.budget.too_many_answers(plan_bytes))));
         return Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter([refused]))));
     };
@@ -297,7 +314,7 @@ mod tests {
             let first = first.clone();
             async move {
                 if at == 1 {
-                    tokio::time::sleep(2 * END_AWAITED).await;
+                    tokio::time::sleep(100 * END_AWAITED).await;
                     panic!("a defect")
                 }
                 Ok(first)
