@@ -70,6 +70,12 @@ fn what_multiplies_is_bounded_before_it_is_made() {
         ("select sum(length(left(repeat('a', 3000000), age))) from people where age < 2", "400"),
         ("select count(overlay(repeat('a', 30000) placing 'x' from age + 1)) from people", "20000"),
         ("select sum(length(upper(substr(repeat('a', 30000), 29900 + age)))) from people where age < 2", "80400"),
+        // Lists that are made of a constant are as long as it is, in each row.
+        (
+            "select count(array_append(string_to_array(repeat('a,', 200000), ','), last)) from people \
+             where rowkey < '000201'",
+            "200",
+        ),
         // The values of many groups.
         ("select count(m) from (select mode() within group (order by last) m from people group by rowkey) t", "20000"),
         (

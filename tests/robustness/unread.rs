@@ -40,6 +40,30 @@ fn unread_answers_share_a_bound() {
 }
 
 #[test]
+fn cursors_that_are_open_share_a_bound() {
+    let (server, mut client) = Server::with_people();
+    for query in ["select generate_series(1, 1000000), repeat('x', 1000)", "select * from people"] {
+        client.ask("begin");
+        let mut refused = None;
+        for number in 0..300 {
+            client.ask(&format!("declare c{number} cursor for {query}"));
+            let answer = client.ask(&format!("fetch 2 from c{number}"));
+            if answer.code() == "53200" {
+                refused = Some(number);
+                break;
+            }
+            assert_eq!((answer.errors.as_slice(), answer.rows.len()), ([].as_slice(), 2), "{number}: {query}");
+        }
+        println!("{refused:?}: {query}");
+        server.assert_well_within(MIBIBYTES_MAX);
+        client.ask("rollback");
+        // Others have the memory again.
+        assert_eq!(client.ask(&format!("select * from ({query}) q limit 10")).errors, [], "{query}");
+    }
+    server.assert_well_within(MIBIBYTES_MAX);
+}
+
+#[test]
 fn rows_that_grow_are_counted_before_they_are_written() {
     let (server, mut client) = Server::with_people();
     // 600 MB of texts, half of what UTF-16 makes of them in the service's limit of 64 KiB.

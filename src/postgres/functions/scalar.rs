@@ -19,7 +19,7 @@ use datafusion::logical_expr::{
 
 use super::abbreviated::{in_full, known_type};
 use super::cast;
-use super::collecting::{held_bytes, shown_bytes};
+use super::collecting::{held_bytes, shown_bytes, slice_bytes};
 use super::error::{SqlState, fail};
 use super::item_comparison_names::is_item_comparison;
 use super::kind::Kind;
@@ -464,7 +464,8 @@ pub(super) fn run(function: &'static Function, args: &ScalarFunctionArgs) -> Res
         for from in (0..rows).step_by(rows_at_once) {
             stop.check()?;
             let part = over(from, (rows - from).min(rows_at_once))?;
-            bytes += shown_bytes(&part);
+            // Lists are made of their items, however short these are.
+            bytes += if part.data_type().is_nested() { slice_bytes(&part) } else { shown_bytes(&part) };
             budget.rows(rows, bytes)?;
             parts.push(part);
         }
