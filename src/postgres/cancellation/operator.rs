@@ -9,7 +9,6 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::Stream;
@@ -24,11 +23,6 @@ use rowkey_base::clock::timer_now;
 
 /// After this time a stream yields.
 const TIME_SLICE: Duration = Duration::from_millis(5);
-
-/// Rows of so many bytes wait without being counted.
-const PENDING_BYTES_FREE: usize = 1 << 20;
-/// What a value takes that has no width of its own, without its text.
-const VIEW_BYTES: usize = 16;
 
 /// How many rows of a batch are handed on at a time.
 #[derive(Debug, Clone)]
@@ -82,9 +76,8 @@ impl PassThrough for Cancellable {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let budget = ValueBudget::of(context.session_config().options());
-        let pool = Arc::clone(context.memory_pool());
         let rows = input.execute(partition, context)?;
-        Ok(checked_rows(rows, self.cut.clone(), &self.token, budget, pool))
+        Ok(checked_rows(rows, self.cut.clone(), &self.token, budget))
     }
 }
 
@@ -94,19 +87,8 @@ pub(super) fn checked_rows(
     cut: Cut,
     token: &Arc<CancellationToken>,
     budget: ValueBudget,
-    pool: Arc<dyn MemoryPool>,
 ) -> SendableRecordBatchStream {
-    let token = Arc::clone(token);
-    Box::pin(CancellableStream {
-        rows,
-        token,
-        slice_ends: None,
-        cut,
-        budget,
-        pool,
-        pending: None,
-        pending_memory: None,
-    })
+    Box::pin(CancellableStream { rows, token: Arc::clone(token), slice_ends: None, cut, budget, pending: None })
 }
 
 struct CancellableStream {
@@ -116,11 +98,8 @@ struct CancellableStream {
     slice_ends: Option<Instant>,
     cut: Cut,
     budget: ValueBudget,
-    pool: Arc<dyn MemoryPool>,
     /// What is left of the last batch.
     pending: Option<RecordBatch>,
-    /// What that takes, if it is much.
-    pending_memory: Option<MemoryReservation>,
 }
 
 impl CancellableStream {
@@ -158,30 +137,12 @@ impl CancellableStream {
             };
         }
         self.pending = (rows < batch.num_rows()).then(|| batch.slice(rows, batch.num_rows() - rows));
-        if self.pending.is_none() {
-            self.pending_memory = None;
-        } else if !is_rest && !matches!(self.cut, Cut::Sorted { .. }) {
-            self.pending_memory = reserved(&batch, &self.pool)?;
-        }
         let piece = batch.slice(0, rows);
         match self.cut {
             Cut::Rows(_) | Cut::Repeated { .. } | Cut::Gathered | Cut::Unnested(_) => Ok(piece),
             Cut::Bytes | Cut::Sorted { .. } => compacted(&piece),
         }
     }
-}
-
-/// The memory of a batch that waits, if that is much: one row may be a million unnested. Texts may
-/// be those of a batch that is counted elsewhere.
-fn reserved(batch: &RecordBatch, pool: &Arc<dyn MemoryPool>) -> Result<Option<MemoryReservation>> {
-    let widths = batch.columns().iter().map(|column| column.data_type().primitive_width().unwrap_or(VIEW_BYTES));
-    let bytes = batch.num_rows().saturating_mul(widths.sum());
-    if bytes < PENDING_BYTES_FREE {
-        return Ok(None);
-    }
-    let memory = MemoryConsumer::new("rows of a large batch").register(pool);
-    memory.try_grow(bytes)?;
-    Ok(Some(memory))
 }
 
 impl Stream for CancellableStream {

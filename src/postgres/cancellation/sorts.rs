@@ -81,9 +81,7 @@ async fn sorted(
     };
     // Each batch is then sorted into one: slices of it would be counted with the whole.
     let cut = Cut::Sorted { rows_max };
-    let pool = context.memory_pool();
-    let checked = |rows| checked_rows(rows, cut.clone(), &token, budget, Arc::clone(pool));
-    let peeked = peeked.into_iter().map(|(at, peeked)| (at, checked(peeked.all())));
+    let peeked = peeked.into_iter().map(|(at, peeked)| (at, checked_rows(peeked.all(), cut.clone(), &token, budget)));
     let read = PassThroughExec::over(input, AlreadyRead(Arc::new(Mutex::new(peeked.collect()))));
     over(sort, read)?.execute(partition, with_batch_size(&context, rows_max))
 }

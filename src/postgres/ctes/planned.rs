@@ -10,7 +10,7 @@ use datafusion::physical_expr::expressions;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use super::gather::gathered;
-use super::node::With;
+use super::node::{Cte, With};
 use super::scan_exec::RowOrder;
 use super::spool::CteSpool;
 use super::table::{CteTable, Source, cte_read};
@@ -70,7 +70,8 @@ impl PlannedCtes {
     }
 }
 
-/// What DataFusion's analyzer makes of a plan. The columns of its root are those of the statement.
+/// What DataFusion's analyzer makes of a plan and of its WITH queries. The columns of its root are
+/// those of the statement.
 ///
 /// # Errors
 /// What a rule refuses.
@@ -78,12 +79,14 @@ pub fn analyzed(state: &SessionState, plan: &LogicalPlan) -> Result<LogicalPlan>
     let analyzed = |plan| state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {});
     let plan = gathered(plan.clone())?;
     let Some(with) = With::of(&plan) else { return analyzed(plan) };
-    let mut planned = PlannedCtes::default();
+    let (mut planned, mut queries) = (PlannedCtes::default(), Vec::with_capacity(with.queries.len()));
     for query in &with.queries {
         let plan = analyzed(planned.read_by(query.plan.clone())?)?;
         planned.add_analyzed(&plan);
+        queries.push(Cte { name: query.name.clone(), plan });
     }
-    analyzed(planned.read_by(with.main.clone())?)
+    let main = analyzed(planned.read_by(with.main.clone())?)?;
+    Ok(With { queries, main }.into_plan())
 }
 
 /// Whether a query says in which order its rows come.

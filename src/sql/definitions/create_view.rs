@@ -52,7 +52,7 @@ pub(super) async fn create_view(view: CreateView, text: &str, planner: &Statemen
     }
     // Literals stand in quotes.
     let literals = match sql.contains(['\'', '$']) {
-        true => literal_settings(planner.context(), &statement, query).await?,
+        true => literal_settings(planner.context(), &statement, query, &planned).await?,
         false => None,
     };
     let reads = relations_read(&planned.relations, planner);

@@ -98,18 +98,13 @@ impl PlanningContext {
         Ok(planned)
     }
 
-    /// The same, its literals read: what is planned around it does not read them anew.
-    pub(crate) async fn view_query_with_literals(
-        &self,
-        statement: &Statement,
-        query: &ast::Statement,
-    ) -> Result<PlannedQuery> {
-        let mut planned = self.view_query(statement, query).await?;
-        planned.plan = match planned.analyzed.take() {
-            Some(analyzed) => analyzed,
-            None => ctes::analyzed(&self.planner().state, &planned.plan).map_err(from_datafusion)?,
-        };
-        Ok(planned)
+    /// The plan of such a query with its literals read: what is planned around it does not read
+    /// them anew.
+    pub(crate) fn with_literals_read(&self, planned: &PlannedQuery) -> Result<LogicalPlan> {
+        match &planned.analyzed {
+            Some(analyzed) => Ok(analyzed.clone()),
+            None => ctes::analyzed(&self.planner().state, &planned.plan).map_err(from_datafusion),
+        }
     }
 
     /// The same with literals read in a style of their own, those of views within it too.

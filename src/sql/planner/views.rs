@@ -54,18 +54,24 @@ impl ViewExpansion {
         let context = PlanningContext::new(settings, tables.clone(), system, Vec::new(), self.functions);
         let literals = view.literals.as_ref().map(style_of).transpose()?;
         let planned = match literals.filter(|style| !reads_alike(style, &context.literal_style())) {
-            Some(style) => context.with_literal_style(style).view_query_with_literals(&statement, query).await?,
+            Some(style) => {
+                let context = context.with_literal_style(style);
+                let planned = context.view_query(&statement, query).await?;
+                PlannedQuery { plan: context.with_literals_read(&planned)?, ..planned }
+            }
             None => context.view_query(&statement, query).await?,
         };
         frozen(planned, view)
     }
 }
 
-/// The settings that the literals of a view's query are read by, if others read them otherwise.
+/// The settings that the literals of a view's query are read by, if others read them otherwise than
+/// those that it was planned with.
 pub(crate) async fn literal_settings(
     context: &PlanningContext,
     statement: &Statement,
     query: &ast::Statement,
+    planned: &PlannedQuery,
 ) -> Result<Option<LiteralSettings>> {
     let own = context.literal_style();
     let settings = LiteralSettings {
@@ -73,13 +79,13 @@ pub(crate) async fn literal_settings(
         date_style: own.date_style.to_string(),
         interval_style: own.interval_style.to_string(),
     };
-    let plan = context.view_query_with_literals(statement, query).await?.plan;
+    let plan = context.with_literals_read(planned)?;
     for style in unlike(&own) {
-        let other = context.with_literal_style(style).view_query_with_literals(statement, query).await;
-        if other.is_ok_and(|other| other.plan == plan) {
-            continue;
+        let context = context.with_literal_style(style);
+        let other = context.view_query(statement, query).await;
+        if !other.and_then(|other| context.with_literals_read(&other)).is_ok_and(|other| other == plan) {
+            return Ok(Some(settings));
         }
-        return Ok(Some(settings));
     }
     Ok(None)
 }
