@@ -244,11 +244,12 @@ impl Compiler {
         self.planning_queue.enter(prepared.statement.text(), logical_bytes).await
     }
 
-    /// Memory of rows that clients have not taken yet.
+    /// Memory of plans that wait for their clients.
     pub(crate) fn plan_budget(&self) -> &Arc<RowBudget> {
         &self.plan_budget
     }
 
+    /// Memory of rows that clients have not taken yet.
     pub(crate) fn row_budget(&self) -> &Arc<RowBudget> {
         &self.row_budget
     }
@@ -558,11 +559,11 @@ impl Compiler {
         options.extensions.insert(Stop::asking(Arc::clone(&context.signals) as _));
         let style = context.session.settings.style().at(context.now.micros());
         options.extensions.insert(functions::SessionStyle(Arc::new(style)));
-        if let Some(literals) = literals {
-            let style = literals.at(context.now.micros());
-            options.extensions.insert(functions::LiteralStyle(Arc::new(style)));
-        }
         let settings = self.state.settings(config, context.now);
+        let settings = match literals {
+            Some(style) => settings.with_literal_style(style.as_ref().clone()),
+            None => settings,
+        };
         let tables = SnapshotCatalog {
             snapshot: context.snapshot.clone(),
             account: self.account.clone(),

@@ -9,11 +9,13 @@ use arrow::array::RecordBatch;
 use datafusion::common::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::{FutureExt, Stream, StreamExt, stream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::compute::panicked;
+use crate::provider::open_bytes;
 use crate::row_budget::{HeldRows, RowBudget};
 use rowkey_base::clock::timer_now;
 use rowkey_postgres::cancellation::row_bytes;
@@ -82,34 +84,50 @@ fn encoded_bytes(rows: &RecordBatch) -> usize {
     bytes + bytes / rows.num_rows().max(1)
 }
 
-/// What holds memory of a plan that waits for its reader.
-#[derive(Debug)]
+/// A plan that may wait for its reader.
 pub(super) struct OpenPlan {
-    pub partitions: usize,
-    /// What its scans have read and not decoded yet.
-    pub scan_bytes: usize,
-    /// That of all of them.
+    pub plan: Arc<dyn ExecutionPlan>,
+    /// The memory of all such plans.
     pub budget: Arc<RowBudget>,
 }
 
 impl OpenPlan {
     /// Waits a while for others to be read to their end: where they are those of the same session,
     /// that would be for ever.
-    async fn admitted(&self, bytes: usize) -> Option<HeldRows> {
+    async fn admitted(&self, first: &Batch) -> Result<HeldRows, DataFusionError> {
+        let bytes = self.bytes(first)?;
         let until = timer_now() + ADMISSION_AWAITED;
         loop {
-            let held = self.budget.take_at_most_all(bytes);
-            if held.is_some() || timer_now() >= until {
-                return held;
+            if let Some(held) = self.budget.take_at_most_all(bytes) {
+                return Ok(held);
+            }
+            if timer_now() >= until {
+                return Err(external(self.budget.too_many_answers(bytes)));
             }
             tokio::time::sleep(ADMISSION_TRIED_EACH).await;
         }
     }
 
-    fn bytes(&self, first: &RecordBatch) -> usize {
-        let batches = encoded_bytes(first).saturating_mul(BATCHES_HELD * self.partitions);
-        // It may be a slice of what an operator holds.
-        batches.max(first.get_array_memory_size()).saturating_add(self.scan_bytes)
+    /// What it holds, by its first rows, which may be a slice of what an operator has.
+    fn bytes(&self, first: &Batch) -> Result<usize, DataFusionError> {
+        let (encoded, whole) =
+            first.as_ref().map_or((0, 0), |first| (encoded_bytes(first), first.get_array_memory_size()));
+        let batches = encoded.saturating_mul(BATCHES_HELD * partitions(&self.plan));
+        Ok(batches.max(whole).saturating_add(open_bytes(&self.plan)?))
+    }
+}
+
+/// How many partitions of a plan are computed beside one another, one after another where it is
+/// gathered.
+fn partitions(plan: &Arc<dyn ExecutionPlan>) -> usize {
+    let mut node = plan;
+    loop {
+        let count = node.output_partitioning().partition_count();
+        node = match node.children().as_slice() {
+            _ if count > 1 => return count,
+            [input] => *input,
+            _ => return 1,
+        };
     }
 }
 
@@ -121,9 +139,8 @@ pub(super) async fn begun(
     budget: &Arc<RowBudget>,
 ) -> SendableRecordBatchStream {
     let schema = rows.schema();
-    let (mut ready, mut awaited, mut ended, mut plan_bytes) = (Vec::new(), None, true, 0);
+    let (mut ready, mut awaited, mut ended): (Vec<Counted>, _, _) = (Vec::new(), None, true);
     if let Some(first) = rows.next().await {
-        plan_bytes = first.as_ref().map_or(0, |first| plan.bytes(first));
         let mut first = Counted::of(first, budget);
         ended = first.batch.is_err();
         awaited = first.awaited();
@@ -138,12 +155,15 @@ pub(super) async fn begun(
             ready.extend(next);
         }
     }
-    if ended {
+    let Some(first) = ready.first().filter(|_| !ended) else {
         return Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter(ready))));
-    }
-    let Some(held) = plan.admitted(plan_bytes).await else {
-        let refused = Counted::free(Err(external(plan.budget.too_many_answers(plan_bytes))));
-        return Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter([refused]))));
+    };
+    let held = match plan.admitted(&first.batch).await {
+        Ok(held) => held,
+        Err(error) => {
+            let refused = stream::iter([Counted::free(Err(error))]);
+            return Box::pin(RecordBatchStreamAdapter::new(schema, released(refused)));
+        }
     };
     let rest = spawned(rows, held, Arc::clone(budget), awaited);
     Box::pin(RecordBatchStreamAdapter::new(schema, released(stream::iter(ready).chain(rest))))
@@ -206,6 +226,7 @@ mod tests {
 
     use arrow::array::{ArrayRef, StringViewArray};
     use arrow::datatypes::Schema;
+    use datafusion::physical_plan::empty::EmptyExec;
 
     use super::*;
 
@@ -213,7 +234,12 @@ mod tests {
 
     /// A plan of one partition, with memory of its own.
     fn one() -> OpenPlan {
-        OpenPlan { partitions: 1, scan_bytes: 0, budget: RowBudget::of_plans(1 << 30) }
+        of_partitions(1, &RowBudget::of_plans(1 << 30))
+    }
+
+    fn of_partitions(count: usize, budget: &Arc<RowBudget>) -> OpenPlan {
+        let plan = EmptyExec::new(Arc::new(Schema::empty())).with_partitions(count);
+        OpenPlan { plan: Arc::new(plan), budget: Arc::clone(budget) }
     }
 
     fn text_of(bytes: usize) -> RecordBatch {
@@ -286,11 +312,11 @@ mod tests {
     #[tokio::test]
     async fn plans_that_wait_for_their_readers_are_bounded() {
         let (rows, plans) = (RowBudget::beside(64 << 20), RowBudget::of_plans(64 << 20));
-        let plan = || OpenPlan { partitions: 2, scan_bytes: 6 * MIB, budget: Arc::clone(&plans) };
+        // Two batches of each, of 1 MiB and its row encoded.
+        let plan = || of_partitions(4, &plans);
         let mut waiting = Vec::new();
-        // Two batches of each partition, of 1 MiB and its row encoded, beside what was read.
-        for open in 0..4 {
-            assert_eq!(plans.batch_rows_max(), [None, None, None, Some(1024)][open]);
+        for rows_max in [None, None, Some(1024)] {
+            assert_eq!(plans.batch_rows_max(), rows_max);
             waiting.push(begun(texts(MIB, 4).0, &plan(), &rows).await);
         }
         assert_eq!(plans.batch_rows_max(), Some(256));

@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use datafusion::common::plan_err;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection};
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::sqlparser::ast;
 
 use super::Executor;
@@ -18,7 +18,7 @@ use crate::by_key::KeyRows;
 use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
 use crate::explain;
 use crate::planner::{Column, physical_plan, run_cancellable};
-use crate::provider::{open_bytes, with_tables};
+use crate::provider::with_tables;
 use crate::writes::{ParameterValues, SharedWriteSet};
 use rowkey_base::clock::timer_now;
 use rowkey_base::{Error, Result, SqlState};
@@ -100,11 +100,7 @@ impl Executor {
             let logical = Logical::of(&context, &planned, query);
             let log = PlanLog::begin(&context, &planned);
             let Physical { plan, task, locked } = executor.physical(&context, &planned, logical, &values).await?;
-            let open = OpenPlan {
-                partitions: partitions(&plan),
-                scan_bytes: open_bytes(&plan).map_err(from_datafusion)?,
-                budget: Arc::clone(executor.compiler.plan_budget()),
-            };
+            let open = OpenPlan { plan: Arc::clone(&plan), budget: Arc::clone(executor.compiler.plan_budget()) };
             let (plan, rows) = match open.budget.batch_rows_max() {
                 Some(rows_max) => run_cancellable(with_small_batches(plan, rows_max), task, &context.signals),
                 None => run_cancellable(plan, task, &context.signals),
@@ -179,20 +175,6 @@ impl Executor {
             context.session.reads.add_by_key(path, entities);
         }
         Ok(Some(rows))
-    }
-}
-
-/// How many partitions of a plan are computed beside one another, one after another where it is
-/// gathered.
-fn partitions(plan: &Arc<dyn ExecutionPlan>) -> usize {
-    let mut node = plan;
-    loop {
-        let count = node.output_partitioning().partition_count();
-        node = match node.children().as_slice() {
-            _ if count > 1 => return count,
-            [input] => *input,
-            _ => return 1,
-        };
     }
 }
 

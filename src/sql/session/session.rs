@@ -309,9 +309,13 @@ impl Session {
                 let context = self.context();
                 Box::pin(self.compiler.prepare_write(&context, &statement, types)).await
             }
-            Request::Explain { statement: query, .. } => {
+            Request::Explain { statement: query, options } => {
                 let context = self.context();
                 let planned = match rowkey_postgres::syntax::verb(query) {
+                    None if options.keep => {
+                        let message = "EXPLAIN option KEEP is for statements that write";
+                        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+                    }
                     Some(_) => Box::pin(self.compiler.prepare_write(&context, &statement, types)).await?,
                     None => Box::pin(self.compiler.plan(&context, &statement, None, types)).await?,
                 };

@@ -262,10 +262,6 @@ fn classify(statement: ast::Statement) -> Result<Request> {
                 return Err(refused(&statement));
             }
             let options = ExplainOptions::read(analyze, verbose, format, &options.unwrap_or_default())?;
-            if options.keep && writes.is_none() {
-                let message = "EXPLAIN option KEEP is for statements that write";
-                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
-            }
             Ok(Request::Explain { statement, options })
         }
         other if kinds::defines(&other) => Ok(Request::Define(Box::new(other))),

@@ -30,6 +30,10 @@ pub(super) fn tokens(text: &str, source: &Source, count: usize) -> Result<Vec<To
 /// numbers with a name. (PostgreSQL 15, 4.1.2.6.)
 fn refuse_trailing_junk(tokens: &[TokenWithSpan], source: &Source) -> Result<()> {
     for (at, token) in tokens.iter().enumerate() {
+        // Of other kinds there are millions.
+        if !matches!(token.token, Token::Number(..) | Token::Placeholder(_) | Token::HexStringLiteral(_)) {
+            continue;
+        }
         let is_junk = |next: &&TokenWithSpan| match &next.token {
             Token::Word(word) => word.quote_style.is_none() && next.span.start == token.span.end,
             _ => false,

@@ -22,17 +22,7 @@ const FOREIGN: [&str; 8] = [
 pub(super) fn vacuum(words: &mut Words<'_>) -> Result<Vacuum> {
     let mut vacuum = Vacuum::default();
     if words.take_token(&Token::LParen) {
-        loop {
-            let option = words.name()?.to_ascii_lowercase();
-            let on = switch(words, "a VACUUM")?;
-            set(&mut vacuum, &option, on, words)?;
-            if words.take_token(&Token::RParen) {
-                break;
-            }
-            if !words.take_token(&Token::Comma) {
-                return Err(words.syntax());
-            }
-        }
+        options(words, "a VACUUM", |option, on, words| set(&mut vacuum, option, on, words))?;
     } else {
         for option in ["full", "freeze", "verbose", "analyze"] {
             if words.take(option) {
@@ -47,28 +37,34 @@ pub(super) fn vacuum(words: &mut Words<'_>) -> Result<Vacuum> {
 /// What follows the word ANALYZE: the tables, none for all.
 pub(super) fn analyze(words: &mut Words<'_>) -> Result<Vec<TableName>> {
     if words.take_token(&Token::LParen) {
-        loop {
-            let option = words.name()?.to_ascii_lowercase();
-            if !["verbose", "skip_locked", "buffer_usage_limit"].contains(&option.as_str()) {
+        options(words, "an ANALYZE", |option, _, words| match option {
+            "verbose" => Ok(()),
+            "skip_locked" | "buffer_usage_limit" => Err(words.unsupported(&format!("ANALYZE option \"{option}\""))),
+            _ => {
                 let message = format!("unrecognized ANALYZE option \"{option}\"");
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+                Err(Error::new(SqlState::SYNTAX_ERROR, message))
             }
-            if option != "verbose" {
-                return Err(words.unsupported(&format!("ANALYZE option \"{option}\"")));
-            }
-            switch(words, "an ANALYZE")?;
-            if words.take_token(&Token::RParen) {
-                break;
-            }
-            if !words.take_token(&Token::Comma) {
-                return Err(words.syntax());
-            }
-        }
+        })?;
     } else {
         // There is nothing that it would say.
         words.take("verbose");
     }
     tables(words, "ANALYZE")
+}
+
+/// Options up to the bracket, each of which is handed over.
+fn options(words: &mut Words<'_>, of: &str, mut take: impl FnMut(&str, bool, &Words<'_>) -> Result<()>) -> Result<()> {
+    loop {
+        let option = words.name()?.to_ascii_lowercase();
+        let on = switch(words, of)?;
+        take(&option, on, words)?;
+        if words.take_token(&Token::RParen) {
+            return Ok(());
+        }
+        if !words.take_token(&Token::Comma) {
+            return Err(words.syntax());
+        }
+    }
 }
 
 /// Names of tables up to the end.
