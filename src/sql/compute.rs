@@ -14,12 +14,14 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinSet;
 
 use rowkey_base::{Error, Result, SqlState};
-use rowkey_postgres::cancellation::Signals;
+use rowkey_postgres::cancellation::{LargeValueThreads, Signals};
 
 /// More threads than processors: a step that computes for long then shares a processor with the
 /// others' short ones, as the system divides it, instead of keeping it.
 const THREADS_EACH: usize = 4;
 const THREADS_MIN: usize = 16;
+/// Of those that make large values, where there are fewer processors.
+const LARGE_VALUE_THREADS_MIN: usize = 4;
 /// Deep plans and expressions are walked by recursion, and an overflow ends the process with all of
 /// its sessions. Pages that are not used take no memory.
 const STACK_BYTES: usize = 64 << 20;
@@ -32,6 +34,8 @@ const PRIORITY: u8 = 35;
 pub struct ComputeRuntime {
     /// None once it is dropped.
     runtime: Option<Runtime>,
+    /// For statements that make large values; None once it is dropped.
+    large_values: Option<Runtime>,
 }
 
 /// Cancels work on drop, unless it is done: it ends where it checks its signals next, or awaits.
@@ -55,15 +59,14 @@ impl ComputeRuntime {
     /// `OUT_OF_MEMORY` where the system gives the process no more threads or descriptors.
     pub(crate) fn start() -> Result<Self> {
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let threads = (processors * THREADS_EACH).max(THREADS_MIN);
-        let mut builder = Builder::new_multi_thread();
-        builder.worker_threads(threads).thread_name("compute").thread_stack_size(STACK_BYTES).enable_all();
-        builder.on_thread_start(give_way);
-        let runtime = builder.build().map_err(|error| {
-            Error::new(SqlState::OUT_OF_MEMORY, format!("cannot start the threads that run statements: {error}"))
-                .with_hint("allow the process more threads and descriptors")
-        })?;
-        Ok(Self { runtime: Some(runtime) })
+        let runtime = threads("compute", (processors * THREADS_EACH).max(THREADS_MIN))?;
+        let large_values = threads("large-values", processors.max(LARGE_VALUE_THREADS_MIN))?;
+        Ok(Self { runtime: Some(runtime), large_values: Some(large_values) })
+    }
+
+    /// The threads of statements that make large values.
+    pub(crate) fn large_value_threads(&self) -> Option<LargeValueThreads> {
+        self.large_values.as_ref().map(|runtime| LargeValueThreads::new(runtime.handle().clone()))
     }
 
     /// Frees a large value in the background.
@@ -104,10 +107,20 @@ impl ComputeRuntime {
 
 impl Drop for ComputeRuntime {
     fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
+        for runtime in [self.runtime.take(), self.large_values.take()].into_iter().flatten() {
             end_apart(runtime);
         }
     }
+}
+
+fn threads(name: &str, count: usize) -> Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(count).thread_name(name).thread_stack_size(STACK_BYTES).enable_all();
+    builder.on_thread_start(give_way);
+    builder.build().map_err(|error| {
+        Error::new(SqlState::OUT_OF_MEMORY, format!("cannot start the threads that run statements: {error}"))
+            .with_hint("allow the process more threads and descriptors")
+    })
 }
 
 /// Ends a runtime on a thread of its own: an engine may be dropped where blocking is not allowed.

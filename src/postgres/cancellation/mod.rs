@@ -4,8 +4,9 @@
 //! without doing so: a nested loop join without matches, a hash join of equal keys, a build side of
 //! millions of rows. So a plan is made [`cancellable`] before it runs: its streams check the token
 //! between batches, and yield their thread after a time slice; the expressions of joins check it
-//! within a batch; what makes large values of its rows takes few of them at a time. Planning checks
-//! between the rules of the planner ([`PlanningSignals`]).
+//! within a batch; what makes large values of its rows takes few of them at a time, on threads of
+//! its own ([`LargeValueThreads`]). Planning checks between the rules of the planner
+//! ([`PlanningSignals`]).
 
 mod constant_once;
 mod expression;
@@ -13,6 +14,7 @@ mod growth;
 mod guard;
 mod large_arguments;
 mod large_operands;
+mod large_value_threads;
 mod operator;
 mod plan;
 mod planning;
@@ -30,6 +32,7 @@ pub use expression::checked_filter;
 pub use growth::makes_large_values;
 pub use guard::{RequestDeadline, StatementGuard};
 pub(crate) use large_arguments::with_counted_arguments;
+pub use large_value_threads::LargeValueThreads;
 pub use plan::cancellable;
 pub use planning::{PlanningSignals, check_between};
 pub use row_bytes::row_bytes;

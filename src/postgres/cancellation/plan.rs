@@ -26,6 +26,7 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use super::expression::CancellableExpr;
 use super::growth::Growth;
 use super::large_operands::over_columns;
+use super::large_value_threads::on_large_value_threads;
 use super::operator::{Cut, checked};
 use super::projection::LargeProjectionExec;
 use super::repartition::{LISTS_DIVISOR, repartitioned};
@@ -49,6 +50,7 @@ pub fn cancellable(
     token: &Arc<CancellationToken>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let mut gathered_max = rows_max.unwrap_or(usize::MAX);
+    let mut makes_large_values = false;
     let plan = in_turn(plan)?;
     let is_recursive = plan.exists(|plan| Ok(plan.is::<RecursiveQueryExec>()))?;
     let plan = plan.transform_up(|plan| {
@@ -58,6 +60,7 @@ pub fn cancellable(
             false => Growth::of(plan.as_ref())?,
         };
         gathered_max = gathered_max.min(growth.rows_gathered());
+        makes_large_values |= growth.is_large();
         let plan = match with_cancellable_expressions(&plan, token)? {
             Some(join) => join,
             None if growth.is_large() => in_few_rows(plan, &growth, token)?,
@@ -80,8 +83,11 @@ pub fn cancellable(
             (false, false) => Transformed::no(plan),
         })
     });
-    let plan = plan.data()?;
-    Ok(if gathered_max == usize::MAX { plan } else { with_small_batches(plan, gathered_max) })
+    let mut plan = plan.data()?;
+    if gathered_max < usize::MAX {
+        plan = with_small_batches(plan, gathered_max);
+    }
+    Ok(if makes_large_values { on_large_value_threads(plan) } else { plan })
 }
 
 /// An operator that makes large values of its rows: as many rows at a time as memory allows, or

@@ -151,7 +151,7 @@ impl LargeRows {
     /// The values of the first rows of a batch; the rest is pending.
     fn project(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let next = batch.slice(0, batch.num_rows().min(self.rows));
-        let fit = rows_within(&next, self.budget.rows_bytes() / self.copies);
+        let fit = rows_within(&next, self.budget.batch_bytes() / self.copies);
         loop {
             self.token.check()?;
             let taken = fit.min(self.rows);
@@ -175,7 +175,7 @@ impl LargeRows {
         for expr in &self.exprs {
             let column = self.column(expr.evaluate(batch)?, rows)?;
             bytes += shown_bytes(&column);
-            self.budget.rows(rows, bytes)?;
+            self.budget.batch(rows, bytes)?;
             columns.push(column);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows));

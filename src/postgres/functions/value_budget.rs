@@ -120,6 +120,18 @@ impl ValueBudget {
         if rows > 1 { Ok(()) } else { self.row(bytes) }
     }
 
+    /// The same where the rows are one batch for an operator above, which holds it.
+    ///
+    /// # Errors
+    /// As for [`Self::rows`].
+    pub(crate) fn batch(self, rows: usize, bytes: usize) -> Result<()> {
+        let most = self.batch_bytes;
+        if rows > 1 && bytes > most {
+            return fail(SqlState::BATCH_TOO_LARGE, format!("a batch of {rows} rows of {bytes} bytes, not {most}"));
+        }
+        self.rows(rows, bytes)
+    }
+
     /// For a call over so many rows, whose arguments have so many bytes.
     pub(crate) fn reserve(self, rows: usize, argument_bytes: usize) -> Reserved {
         let batch_bytes = self.batch_bytes.max(argument_bytes.saturating_mul(GROWTH_ALLOWED));

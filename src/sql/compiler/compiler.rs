@@ -143,6 +143,10 @@ impl Compiler {
             // as a later rule partitions one of them otherwise.
             .set_bool("datafusion.optimizer.prefer_existing_union", true)
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
+        let compute = Arc::new(ComputeRuntime::start()?);
+        if let Some(threads) = compute.large_value_threads() {
+            config = config.with_extension(Arc::new(threads));
+        }
         let values = functions::ValueBudget::of_memory(memory_bytes);
         config.options_mut().extensions.insert(values);
         if let Some(partitions) = options.target_partitions {
@@ -186,7 +190,7 @@ impl Compiler {
             parameterized: Arc::new(ParameterizedStatements::new()),
             functions,
             columns: Arc::new(ColumnsCache::new()),
-            compute: Arc::new(ComputeRuntime::start()?),
+            compute,
             row_budget: RowBudget::beside(memory_bytes),
             plan_budget: RowBudget::of_plans(memory_bytes),
             prepared_pool: Arc::new(GreedyMemoryPool::new((memory_bytes / PREPARED_PARTS) as usize)),
