@@ -147,6 +147,15 @@ pub(super) struct ImportArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
 
+    /// Import into a server that runs, over the Postgres wire and without TLS:
+    /// postgresql://rowkey@127.0.0.1:5433/devstoreaccount1. Each file is imported as a whole, and
+    /// an entity that breaks a rule ends it unless --on-error is skip
+    #[arg(long, value_name = "URL", conflicts_with_all = [
+        "data", "spill_dir", "account", "from_account", "rejects", "types", "types_file", "pk_column", "rk_column",
+        "since", "dry_run", "strict",
+    ])]
+    pub(super) server: Option<String>,
+
     /// The table to import into; it is created if there is none. Only a database of Azurite
     /// (__azurite_db_table__.json) names its tables itself: without this all of them are imported,
     /// with it the one of this name
@@ -219,6 +228,13 @@ pub(super) struct ImportArguments {
 pub(super) struct ExportArguments {
     #[command(flatten)]
     pub(super) data: DataArguments,
+
+    /// Export from a server that runs, over the Postgres wire and without TLS:
+    /// postgresql://rowkey@127.0.0.1:5433/devstoreaccount1
+    #[arg(long, value_name = "URL", conflicts_with_all = [
+        "data", "spill_dir", "account", "partition", "condition", "pages", "partition_by_key", "compress", "read_only",
+    ])]
+    pub(super) server: Option<String>,
 
     /// The table to export
     #[arg(long, value_name = "NAME", value_parser = table_name, required_unless_present = "query")]

@@ -19,6 +19,7 @@ mod manual;
 mod output;
 mod progress;
 mod prompt;
+mod remote;
 mod request_log;
 mod rest_door;
 mod sample;
@@ -87,8 +88,8 @@ fn without_query(location: &str) -> &str {
 
 /// The hint where another process has the data folder: most often it is `rowkey serve`.
 const ASK_ITS_SERVER: &str = "if it is a server, it takes statements by psql -h 127.0.0.1 -p 5433 -U rowkey \
-                              devstoreaccount1, and imports by \\copy TABLE from 'FILE' (format ndjson); \
-                              another data folder can be named with --data DIR";
+                              devstoreaccount1, imports and exports by --server \
+                              postgresql://rowkey@127.0.0.1:5433/devstoreaccount1; another data folder can be named with --data DIR";
 
 /// Opens the database; the error has a hint when another process owns the folder.
 async fn open(location: &str, data: &DataArguments) -> Result<Arc<Engine>, Failure> {

@@ -132,6 +132,7 @@ impl Connection {
             let is_transaction = match portal.prepared.statement.request.effect() {
                 Effect::None => false,
                 Effect::Some => !self.is_last_of_request().await?,
+                Effect::Rows if self.session.imports_entities(&portal.prepared) => false,
                 // What comes next are rows.
                 Effect::Rows => true,
             };

@@ -5,4 +5,5 @@ mod damage;
 mod entities;
 mod lossless;
 mod own_folder;
+mod server;
 mod wire;

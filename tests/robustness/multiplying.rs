@@ -132,7 +132,6 @@ fn what_multiplies_beyond_its_memory_is_refused() {
         (&format!("select count(*) from people group by {product}"), "54001"),
         (&format!("select {columns} from people"), "54000"),
         (&format!("select {case} from people"), "54001"),
-        ("select levenshtein(repeat('a', 100000), 'b')", "22023"),
         (&format!("select cardinality('{{{}}}'::text[])", vec!["a"; 3_000_000].join(",")), "54000"),
         (&format!("select to_char(now(), '{}')", "D".repeat(1_000_000)), "54000"),
         (&format!("select to_char(1, '{}')", "9".repeat(1_000_000)), "54000"),
@@ -206,4 +205,44 @@ fn joined_texts_of_groups_are_no_longer_than_values() {
     let answer = client.ask(&joined(7, 1_000_000));
     assert_eq!(answer.code(), "54000", "{}", answer.text());
     assert!(server.peak_mibibytes() < 450, "{} MiB", server.peak_mibibytes());
+}
+
+/// Kernels take memory that no pool knows of: how many run at a time is bounded.
+#[test]
+fn clients_that_make_large_values_at_once_share_a_bound() {
+    const CLIENTS: usize = 24;
+    let server = Server::start(&["--data", ":memory:", "--memory-mib", "256", "--cache-mib", "64"]);
+    for (text, wanted) in [
+        ("select sum(length(upper(repeat('x', 8000000) || i))) from generate_series(1, 3) i", "24000003"),
+        ("select sum(ascii(repeat('x', 8000000) || i)) from generate_series(1, 3) i", "360"),
+        (
+            "select sum(length(replace(repeat('x', 1000000) || i, 'x', 'yyyyyy'))) from generate_series(1, 3) i",
+            "18000003",
+        ),
+    ] {
+        std::thread::scope(|scope| {
+            for _ in 0..CLIENTS {
+                let mut client = server.connect();
+                scope.spawn(move || assert_eq!(client.value(text), wanted, "{text}"));
+            }
+        });
+        let peak = server.peak_mibibytes();
+        assert!(peak < PEAK_MIBIBYTES_MAX, "{peak} MiB: {text}");
+    }
+    // Rows of them on their way to the clients, of which those are refused that find no memory.
+    std::thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            let mut client = server.connect();
+            scope.spawn(move || {
+                let answer = client.ask("select repeat('x', 1000000) || i from generate_series(1, 20) i");
+                assert!(
+                    answer.code() == "53200" || answer.errors.is_empty() && answer.row_count == 20,
+                    "{}",
+                    answer.text()
+                );
+            });
+        }
+    });
+    let peak = server.peak_mibibytes();
+    assert!(peak < PEAK_MIBIBYTES_MAX, "{peak} MiB for rows");
 }

@@ -2,6 +2,7 @@
 //! read.
 
 mod progress;
+mod remote;
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -21,6 +22,9 @@ use rowkey_sql::session::Error;
 use rowkey_sql::session::{ExportOptions, ExportReport, Selection};
 
 pub(super) async fn run(arguments: ExportArguments) -> Result<ExitStatus, Failure> {
+    if let Some(url) = &arguments.server {
+        return remote::run(&arguments, url).await;
+    }
     let location = arguments.data.location()?;
     let options = options(&arguments)?;
     let selection = selection(&arguments)?;

@@ -2,6 +2,7 @@
 
 mod inputs;
 mod progress;
+mod remote;
 mod report;
 
 use std::io::{self, IsTerminal, Write};
@@ -26,6 +27,9 @@ use rowkey_sql::session::SqlState;
 const LISTED_MAX: usize = 20;
 
 pub(super) async fn run(arguments: ImportArguments) -> Result<ExitStatus, Failure> {
+    if let Some(url) = &arguments.server {
+        return remote::run(&arguments, url).await;
+    }
     let location = arguments.data.location()?;
     let inputs = inputs::find(&arguments.paths)?;
     tell_some(inputs.skipped.iter().map(|path| format!("skipped {}: not an export by its name", path.display())));

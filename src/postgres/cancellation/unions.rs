@@ -82,14 +82,20 @@ fn unordered(plan: Arc<dyn ExecutionPlan>, is_ordered: bool) -> Result<Arc<dyn E
             None => sorted,
         });
     }
-    let relies_on_order = plan.is::<PartialSortExec>()
-        || plan
-            .downcast_ref::<AggregateExec>()
-            .is_some_and(|aggregate| *aggregate.input_order_mode() != InputOrderMode::Linear);
+    let sorted_groups =
+        plan.downcast_ref::<AggregateExec>().filter(|groups| *groups.input_order_mode() != InputOrderMode::Linear);
+    // Groups are found without an order as well.
+    let gives_up_order = match sorted_groups.filter(|_| !is_ordered) {
+        Some(groups) => {
+            groups.aggr_expr().iter().all(|function| function.order_bys().is_empty()) && sorts_apart(groups.input())?
+        }
+        None => false,
+    };
+    let relies_on_order = !gives_up_order && (plan.is::<PartialSortExec>() || sorted_groups.is_some());
     let (required, kept) = (plan.required_input_ordering(), plan.maintains_input_order());
     let inputs = plan.children().into_iter().cloned().enumerate();
     let inputs = inputs.map(|(at, input)| {
-        let is_required = required.get(at).is_some_and(Option::is_some);
+        let is_required = !gives_up_order && required.get(at).is_some_and(Option::is_some);
         let is_kept = is_ordered && kept.get(at).copied().unwrap_or(true);
         unordered(input, is_required || is_kept || relies_on_order)
     });
@@ -205,6 +211,25 @@ mod tests {
         let (plan, found) = read(9, "select sum(n) from {}").await;
         assert_eq!(found, [numbers(9).iter().sum::<i64>()]);
         assert!(plan.contains(InTurn::NAME), "{plan}");
+    }
+
+    /// A column that is constant in each input is in order in each.
+    #[tokio::test]
+    async fn groups_of_many_inputs_need_no_order() {
+        for (inputs, is_in_turn) in [(9, false), (23, true)] {
+            let wide = "(select n, 'x' as v from {}) t";
+            let (plan, found) =
+                read(inputs, &format!("select count(*) from (select n, v from {wide} group by n, v) t")).await;
+            assert_eq!(found, [999 + inputs as i64], "{plan}");
+            assert_eq!(plan.contains(InTurn::NAME), is_in_turn, "{plan}");
+            let (plan, mut found) =
+                read(inputs, &format!("select n from {wide} group by n, v order by v, n limit 2")).await;
+            found.sort();
+            assert_eq!(found, [1, 2], "{plan}");
+            let lists =
+                format!("select max(a[1]) from (select array_agg(n order by n desc) a from {wide} group by v) t");
+            assert_eq!(read(inputs, &lists).await.1, [999 + inputs as i64]);
+        }
     }
 
     #[tokio::test]

@@ -42,7 +42,7 @@ use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::functions_aggregate::min_max::{max_udaf, min_udaf};
 use datafusion::logical_expr::AggregateUDF;
 
-use crate::functions::POSTGRES_TYPES;
+use crate::functions::{POSTGRES_TYPES, of_all_types};
 use crate::rules::Rules;
 use decorrelation::{DecorrelateSubqueries, NormalizeSubqueries, SettleOuterTypes};
 use grouping_terms::GroupingTerms;
@@ -56,7 +56,7 @@ use window_keys::WindowKeysAboveJoins;
 pub(crate) fn install(state: SessionState) -> Result<SessionState> {
     let casts = Arc::new(CatalogCasts::new());
     let aggregate = |name: &str, otherwise: fn() -> Arc<AggregateUDF>| {
-        state.aggregate_functions().get(name).map_or_else(otherwise, Arc::clone)
+        state.aggregate_functions().get(name).and_then(|aggregate| of_all_types(aggregate)).unwrap_or_else(otherwise)
     };
     let (min, max) = (aggregate("min", min_udaf), aggregate("max", max_udaf));
     let mut rules = Rules::of(&state);

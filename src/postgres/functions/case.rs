@@ -4,7 +4,7 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{Case, Expr, Operator};
 
-use super::common_type::is_varchar;
+use super::common_type::text_type;
 use super::error::{SqlState, fail};
 use super::keys;
 use super::kind::{Kind, unknown_text};
@@ -52,7 +52,7 @@ impl Resolver<'_> {
         results.extend(else_expr.map(|otherwise| *otherwise));
         // PostgreSQL looks at what stands behind ELSE first.
         let first_else = results.iter().rev().take(usize::from(has_else)).chain(&results);
-        let is_varchar = self.zone.is_some() && is_varchar(first_else, self.schema);
+        let text_type = self.zone.and_then(|_| text_type(first_else, self.schema));
         let mut results = self.alike(results, "CASE")?;
         let otherwise = if has_else { results.pop().map(Box::new) } else { None };
         // DataFusion makes ANDs and ORs of truth values, as many as the square of the branches.
@@ -72,7 +72,10 @@ impl Resolver<'_> {
         let branches =
             conditions.into_iter().zip(results).map(|(when, then)| (Box::new(when), Box::new(then))).collect();
         let case = Expr::Case(Case { expr: operand.map(Box::new), when_then_expr: branches, else_expr: otherwise });
-        Ok(if is_varchar { as_text_of_type(case, "varchar") } else { case })
+        Ok(match text_type {
+            Some(name) => as_text_of_type(case, name),
+            None => case,
+        })
     }
 
     /// Whether truth values are among those of `coalesce` that have CASE or `coalesce` in them. The

@@ -14,7 +14,7 @@ use super::scalar::{MAKE_ARRAY, NULLIF_OPERAND};
 use crate::types::POSTGRES_TYPE;
 
 /// Functions whose arguments all have one type, which is the result's.
-pub(super) const ALIKE: [&str; 5] = ["coalesce", "nullif", "greatest", "least", "nvl"];
+pub(super) const ALIKE: [&str; 4] = ["coalesce", "nullif", "greatest", "least"];
 
 /// The type of Arrow that values of all types are brought to: `Ok(None)` if they have one already,
 /// or DataFusion's rules hold.
@@ -79,15 +79,37 @@ pub(super) fn are_untyped(types: &[DataType], unknown: &[bool]) -> bool {
     unknown.contains(&true) && !types.iter().zip(unknown).any(has_type)
 }
 
-/// Whether texts together are of the type `varchar`: the first that has a type is.
-pub(super) fn is_varchar<'e>(exprs: impl IntoIterator<Item = &'e Expr>, schema: &DFSchema) -> bool {
+/// The type of texts together, by its name in `pg_type`, where it is another than `text`: that of
+/// the first that has a type, or `name` where this is `varchar` and one of the others is a name.
+pub(super) fn text_type<'e>(exprs: impl IntoIterator<Item = &'e Expr>, schema: &DFSchema) -> Option<&'static str> {
+    const VARCHAR: &str = "varchar";
+    const NAME: &str = "name";
     let typed = exprs
         .into_iter()
         .filter(|expr| !matches!(expr, Expr::Literal(value, _) if value.is_null()) && unknown_text(expr).is_none());
-    let mut fields = typed.map(|expr| expr.to_field(schema).map(|(_, field)| field));
-    let is_named = |field: &FieldRef| field.metadata().get(POSTGRES_TYPE).map(|name| name == "varchar");
-    fields.next().is_some_and(|first| first.is_ok_and(|first| is_named(&first) == Some(true)))
-        && fields.all(|field| field.is_ok_and(|field| is_named(&field) != Some(false)))
+    let name_of = |expr: &Expr| {
+        let (_, field) = expr.to_field(schema).ok()?;
+        Some(match field.metadata().get(POSTGRES_TYPE).map(String::as_str) {
+            Some(NAME) => NAME,
+            Some(VARCHAR) | None => VARCHAR,
+            Some(_) => "",
+        })
+    };
+    let is_text =
+        |expr: &Expr| expr.to_field(schema).is_ok_and(|(_, field)| !field.metadata().contains_key(POSTGRES_TYPE));
+    let mut typed = typed.peekable();
+    if typed.peek().is_none_or(|first| is_text(first)) {
+        return None;
+    }
+    let mut common = VARCHAR;
+    for expr in typed {
+        match name_of(expr)? {
+            NAME => common = NAME,
+            VARCHAR => {}
+            _ => return None,
+        }
+    }
+    Some(common)
 }
 
 /// Whether all arguments of a function have one type.

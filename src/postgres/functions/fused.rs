@@ -39,7 +39,7 @@ use crate::carried::Stop;
 /// Deeper parts of expressions are fused.
 pub(super) const DEPTH_MAX: usize = 16;
 /// Calls that do not evaluate all their arguments for all rows.
-const LAZY: [&str; 4] = ["coalesce", "nvl", "nvl2", "nullif"];
+const LAZY: [&str; 2] = ["coalesce", "nullif"];
 
 /// The body of a call, which is named by what it computes: calls are equal if their bodies are.
 pub(super) struct FusedExpression {

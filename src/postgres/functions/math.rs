@@ -50,7 +50,8 @@ fn returns_rounded(arguments: &Arguments) -> Result<DataType> {
         return arguments.undefined();
     }
     if arguments.types.len() == 2 {
-        // PostgreSQL has none for doubles. Averages are still doubles while a statement is planned.
+        // There is none for doubles. Averages are still doubles while a statement is planned, so
+        // that the call itself is refused.
         if kind.is_float() {
             return Ok(DataType::Float64);
         }
@@ -125,16 +126,10 @@ fn returns_bucket(arguments: &Arguments) -> Result<DataType> {
 
 fn rounded(call: &Call, float: fn(f64) -> f64, rounding: Rounding) -> Result<ArrayRef> {
     if let DataType::Float64 = call.returns {
-        let values = call.float8(0)?;
         if call.len() == 2 {
-            let digits = call.int8(1)?;
-            let rounded = values.iter().zip(digits.iter()).map(|(value, digits)| {
-                let unit = 10_f64.powi(i32::try_from(digits?.clamp(-308, 308)).ok()?);
-                let scaled = value? * unit;
-                Some(if scaled.is_finite() { float(scaled) / unit } else { value? })
-            });
-            return Ok(Arc::new(rounded.collect::<Float64Array>()));
+            return call.undefined();
         }
+        let values = call.float8(0)?;
         let rounded: Float64Array = values.iter().map(|value| value.map(float)).collect();
         return Ok(Arc::new(rounded));
     }

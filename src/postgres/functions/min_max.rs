@@ -20,18 +20,27 @@ use datafusion::logical_expr::{
 use super::groups::ExtremeFloats;
 use super::keys::{NULLS_LAST, of_array};
 use super::of_inner::of_inner;
+use super::scalar::undefined;
 use super::type_names::is_character;
 
 /// One of DataFusion's two, with accumulators of our own for floats of groups and for intervals.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct MinMax {
     inner: Arc<AggregateUDF>,
+    /// Also of truth values and uuids, of which PostgreSQL has none.
+    of_all_types: bool,
 }
 
 impl MinMax {
     pub(super) fn over(inner: Arc<AggregateUDF>) -> AggregateUDF {
-        AggregateUDF::new_from_impl(Self { inner })
+        AggregateUDF::new_from_impl(Self { inner, of_all_types: false })
     }
+}
+
+/// The same `min` or `max`, of all types: for what statements are rewritten to.
+pub(crate) fn of_all_types(aggregate: &AggregateUDF) -> Option<Arc<AggregateUDF>> {
+    let inner = Arc::clone(&aggregate.inner().downcast_ref::<MinMax>()?.inner);
+    Some(Arc::new(AggregateUDF::new_from_impl(MinMax { inner, of_all_types: true })))
 }
 
 /// Intervals and arrays, which DataFusion compares by their fields and bits.
@@ -43,13 +52,21 @@ impl AggregateUDFImpl for MinMax {
     of_inner! {
         name() -> &str,
         signature() -> &Signature,
-        return_type(types: &[DataType]) -> Result<DataType>,
         coerce_types(types: &[DataType]) -> Result<Vec<DataType>>,
         state_fields(args: StateFieldsArgs) -> Result<Vec<FieldRef>>,
         is_descending() -> Option<bool>,
         order_sensitivity() -> AggregateOrderSensitivity,
         value_from_stats(statistics: &StatisticsArgs) -> Option<ScalarValue>,
         set_monotonicity(data_type: &DataType) -> SetMonotonicity,
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types.first() {
+            Some(DataType::Boolean | DataType::FixedSizeBinary(_)) if !self.of_all_types => {
+                undefined(self.name(), types.iter())
+            }
+            _ => self.inner.return_type(types),
+        }
     }
 
     /// That of a `char(n)` has its blanks where it goes out.

@@ -134,6 +134,7 @@ pub use json::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS};
 pub use keys::{comparison_of_keys, group_key, key as comparison_key};
 pub(crate) use like_items::is_pattern_operator;
 pub(crate) use like_texts::of_value as like_value;
+pub(crate) use min_max::of_all_types;
 pub use numbered_subquery::NUMBERED_SUBQUERY;
 pub(crate) use optimization_barrier::behind_barriers;
 pub(crate) use planner::{IS_DISTINCT_FROM, IS_NOT_DISTINCT_FROM};

@@ -10,7 +10,7 @@ use datafusion::logical_expr::{Between, BinaryExpr, Cast, Expr, ExprSchemable, O
 
 use super::arithmetic;
 use super::array_literal;
-use super::common_type::{ALIKE, are_untyped, common_type, is_varchar, literal, unmatched};
+use super::common_type::{ALIKE, are_untyped, common_type, literal, text_type, unmatched};
 use super::conditional::may_fail;
 use super::constant_bytes::constant_bytes;
 use super::copies::{Copies, is_leaf};
@@ -29,7 +29,7 @@ use super::regular_expressions;
 use super::scalar::{Function, MAKE_ARRAY, NULLIF_OPERAND, Scalar, type_of};
 use super::stored_types;
 use super::strings;
-use super::typed_texts::{as_text_of_type, as_varchars};
+use super::typed_texts::{as_text_of_type, as_texts_of_type};
 use super::zone::Zone;
 
 /// Longer constant texts are not made while a statement is planned.
@@ -147,24 +147,31 @@ impl Resolver<'_> {
                 fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of more than one dimension are not supported")
             }
             Expr::ScalarFunction(function) if function.func.name() == MAKE_ARRAY => {
-                let is_varchar = self.zone.is_some() && is_varchar(&function.args, self.schema);
+                let text_type = self.zone.and_then(|_| text_type(&function.args, self.schema));
                 let items = self.alike(function.args, "ARRAY")?;
                 if self.zone.is_some() {
                     let array = array_literal::settled(items, self.schema)?;
-                    return Ok(if is_varchar { as_varchars(array) } else { array });
+                    return Ok(match text_type {
+                        Some(name) => as_texts_of_type(array, name),
+                        None => array,
+                    });
                 }
                 Ok(Expr::ScalarFunction(ScalarFunction::new_udf(function.func, items)))
             }
             Expr::ScalarFunction(function) if ALIKE.contains(&function.func.name()) => {
                 let name = function.func.name();
-                let is_varchar = self.zone.is_some() && name != "nullif" && is_varchar(&function.args, self.schema);
+                let zone = self.zone.filter(|_| name != "nullif");
+                let text_type = zone.and_then(|_| text_type(&function.args, self.schema));
                 let args = self.alike(function.args, name)?;
                 let alike = match name {
                     "coalesce" if self.zone.is_some() && self.is_nested_truth(&args) => self.coalesced_in_turn(args)?,
                     "coalesce" if self.zone.is_some() => deferred::coalesced(args),
                     _ => Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&function.func), args)),
                 };
-                Ok(if is_varchar { as_text_of_type(alike, "varchar") } else { alike })
+                Ok(match text_type {
+                    Some(name) => as_text_of_type(alike, name),
+                    None => alike,
+                })
             }
             expr => Ok(expr),
         }

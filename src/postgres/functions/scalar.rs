@@ -23,6 +23,7 @@ use super::collecting::{held_bytes, shown_bytes, slice_bytes};
 use super::error::{SqlState, fail};
 use super::item_comparison_names::is_item_comparison;
 use super::kind::Kind;
+use super::type_names::is_character;
 use super::value_budget::{Reserved, ValueBudget};
 use super::zone::Zone;
 use crate::carried::Stop;
@@ -157,8 +158,13 @@ impl Call<'_> {
     pub(super) fn arg(&self, place: usize) -> Result<&ArrayRef> {
         match self.args.get(place) {
             Some(array) => Ok(array),
-            None => undefined(self.function, self.args.iter().map(|array| array.data_type())),
+            None => self.undefined(),
         }
+    }
+
+    /// There is no function of this name for the types of the arguments.
+    pub(super) fn undefined<T>(&self) -> Result<T> {
+        undefined(self.function, self.args.iter().map(|array| array.data_type()))
     }
 
     /// An argument brought to a type by PostgreSQL's casts.
@@ -181,7 +187,7 @@ impl Call<'_> {
     /// Microseconds of a date, timestamp or timestamptz argument as the type `kind` has them.
     pub(super) fn micros(&self, place: usize, kind: Kind) -> Result<Int64Array> {
         let Some(wanted) = kind.arrow() else {
-            return undefined(self.function, self.args.iter().map(|array| array.data_type()));
+            return self.undefined();
         };
         let array = self.as_type(place, &wanted)?;
         Ok(cast(&array, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
@@ -337,6 +343,11 @@ impl ScalarUDFImpl for Scalar {
         let constants = args.scalar_arguments.to_vec();
         let data_type = self.returns(Arguments { function: self.function.name, types, constants })?;
         let field = Field::new(self.function.name, data_type, true);
+        if let (NULLIF_OPERAND, Some(first)) = (self.function.name, args.arg_fields.first())
+            && (is_character(first) || first.metadata().get(POSTGRES_TYPE).is_some_and(|name| name == "name"))
+        {
+            return Ok(Arc::new(field.with_metadata(first.metadata().clone())));
+        }
         Ok(Arc::new(match type_from_array(self.function.name, args.arg_fields) {
             Some(name) => field.with_metadata([(POSTGRES_TYPE.to_owned(), name.to_owned())].into()),
             None => field,

@@ -16,13 +16,10 @@ use super::scalar::{Arguments, Call, Function, immutable, stable};
 
 /// Between two longer texts a call asks whether its statement is to stop.
 pub(super) const LONG_TEXT_BYTES: usize = 1 << 16;
-/// Longest argument of `levenshtein`, in characters, as in PostgreSQL's fuzzystrmatch.
-const LEVENSHTEIN_CHARS_MAX: usize = 255;
 
-pub(super) static FUNCTIONS: [Function; 7] = [
+pub(super) static FUNCTIONS: [Function; 6] = [
     immutable("position", 2..=2, returns_position, run_position),
     immutable("strpos", 2..=2, returns_number_of_texts, run_strpos),
-    immutable("levenshtein", 2..=2, returns_number_of_texts, run_levenshtein),
     immutable("substring", 2..=3, returns_substring, run_substring),
     immutable("substr", 2..=3, returns_substring, run_substring),
     stable("to_char", 2..=2, returns_formatted, super::to_char::run),
@@ -94,19 +91,6 @@ fn run_strpos(call: &Call) -> Result<ArrayRef> {
         Ok(i32::try_from(place).unwrap_or(i32::MAX))
     })?;
     Ok(Arc::new(places))
-}
-
-fn run_levenshtein(call: &Call) -> Result<ArrayRef> {
-    let (texts, others) = (call.text(0)?, call.text(1)?);
-    let distances: Int32Array = call.each([texts.nulls(), others.nulls()], |row| {
-        let (text, other) = (texts.value(row), others.value(row));
-        if text.chars().count().max(other.chars().count()) > LEVENSHTEIN_CHARS_MAX {
-            let message = format!("levenshtein argument exceeds maximum length of {LEVENSHTEIN_CHARS_MAX} characters");
-            return fail(SqlState::INVALID_PARAMETER_VALUE, message);
-        }
-        Ok(i32::try_from(strsim::levenshtein(text, other)).unwrap_or(i32::MAX))
-    })?;
-    Ok(Arc::new(distances))
 }
 
 /// `substring(text, from [, count])` in characters from 1, or what a pattern matches, or its first

@@ -17,11 +17,10 @@ pub(super) fn as_text_of_type(text: Expr, name: &str) -> Expr {
     Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![text]))
 }
 
-/// An array of texts as `varchar[]`.
-pub(super) fn as_varchars(array: Expr) -> Expr {
-    const NAME: &str = "_varchar";
-    let Some(data_type) = type_by_name(NAME).and_then(arrow_type) else { return array };
-    let metadata = HashMap::from([(POSTGRES_TYPE.to_owned(), NAME.to_owned())]);
-    let field = Arc::new(Field::new("", data_type, true).with_metadata(metadata));
-    Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(field), vec![array]))
+/// An array of texts as one of texts of another type, by its name in `pg_type`.
+pub(super) fn as_texts_of_type(array: Expr, name: &str) -> Expr {
+    let name = format!("_{name}");
+    let Some(data_type) = type_by_name(&name).and_then(arrow_type) else { return array };
+    let field = Field::new("", data_type, true).with_metadata(HashMap::from([(POSTGRES_TYPE.to_owned(), name)]));
+    Expr::ScalarFunction(ScalarFunction::new_udf(PostgresCast::udf(Arc::new(field)), vec![array]))
 }

@@ -151,6 +151,18 @@ impl<F: Fn(usize) -> bool> Contexts<F> {
         self.cast(condition, "bool");
     }
 
+    /// Operands that are both numerics, or both doubles: numerics beside one that is written so,
+    /// doubles beside an integer, a text and one another.
+    fn numbers(&self, left: &mut Expr, right: &mut Expr) {
+        let (beside_left, beside_right) = (number_beside(right), number_beside(left));
+        if let Some(type_name) = beside_left {
+            self.cast(left, type_name);
+        }
+        if let Some(type_name) = beside_right {
+            self.cast(right, type_name);
+        }
+    }
+
     fn function(&self, function: &mut ast::Function) {
         if let Some(filter) = &mut function.filter {
             self.condition(filter);
@@ -158,6 +170,15 @@ impl<F: Fn(usize) -> bool> Contexts<F> {
         let Some(name) = function.name.0.last().and_then(|part| part.as_ident()) else { return };
         let FunctionArguments::List(list) = &mut function.args else { return };
         let count = list.args.len();
+        if let [first, second, ..] = list.args.as_mut_slice()
+            && let Some((left, right)) = unnamed(first).zip(unnamed(second))
+        {
+            match name.value.as_str() {
+                "power" | "pow" if count == 2 => self.numbers(left, right),
+                "width_bucket" if count == 4 => self.numbers(left, right),
+                _ => {}
+            }
+        }
         for (place, argument) in list.args.iter_mut().enumerate() {
             if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument
                 && let Some(type_name) = argument_type(&name.value, place, count)
@@ -211,9 +232,54 @@ impl<F: Fn(usize) -> bool> VisitorMut for Contexts<F> {
                 }
             }
             Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => self.cast(expr, "float8"),
+            Expr::BinaryOp { left, op: BinaryOperator::PGExp, right } => self.numbers(left, right),
+            Expr::AtTimeZone { timestamp, .. } => self.cast(timestamp, "timestamptz"),
+            Expr::InList { expr, list, .. } if is_integer(expr) => {
+                list.iter_mut().for_each(|item| self.cast(item, "int4"));
+            }
+            Expr::Between { expr, low, high, .. } if is_integer(expr) => {
+                self.cast(low, "int4");
+                self.cast(high, "int4");
+            }
+            Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } if is_integer(left) => {
+                self.cast(right, "_int4");
+            }
             _ => {}
         }
         ControlFlow::Continue(())
+    }
+}
+
+fn unnamed(argument: &mut FunctionArg) -> Option<&mut Expr> {
+    match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+        _ => None,
+    }
+}
+
+/// A number as it is written, without a sign.
+fn written_number(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Nested(inner) => written_number(inner),
+        Expr::Value(value) => match &value.value {
+            Value::Number(number, _) => Some(number),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an expression is an `integer` as it is written.
+fn is_integer(expr: &Expr) -> bool {
+    written_number(expr).is_some_and(|number| number.parse::<i32>().is_ok())
+}
+
+/// The type of a parameter of a function of two doubles or two numerics, beside the other operand.
+fn number_beside(other: &Expr) -> Option<&'static str> {
+    match written_number(other) {
+        Some(number) if number.parse::<i64>().is_ok() => Some("float8"),
+        Some(_) => Some("numeric"),
+        None => number_of(other).map(|_| "float8"),
     }
 }
 
@@ -249,6 +315,8 @@ fn argument_type(function: &str, place: usize, count: usize) -> Option<&'static 
             0,
             1,
         ) => "float8",
+        ("pg_sleep", 0, 1) => "float8",
+        ("set_config", 2, 3) => "bool",
         ("age", _, 2) => "timestamptz",
         ("justify_days" | "justify_hours" | "justify_interval", ..) => "interval",
         ("encode" | "convert_from" | "get_byte" | "get_bit" | "sha224" | "sha256" | "sha384" | "sha512", 0, _) => {

@@ -113,6 +113,23 @@ impl PlanningContext {
         Self { settings: self.settings.with_literal_style(style), tables, ..self.clone() }
     }
 
+    /// The same a year later.
+    fn a_year_later(&self) -> Self {
+        Self { settings: self.settings.a_year_later(), ..self.clone() }
+    }
+
+    /// Whether the literals of a query are read otherwise at another moment: `'today'`, `'now'`.
+    pub(crate) async fn reads_the_clock(
+        &self,
+        statement: &Statement,
+        query: &ast::Statement,
+        planned: &PlannedQuery,
+    ) -> Result<bool> {
+        let later = self.a_year_later();
+        let other = later.view_query(statement, query).await?;
+        Ok(later.with_literals_read(&other)? != self.with_literals_read(planned)?)
+    }
+
     /// The style in which literals are read.
     pub(crate) fn literal_style(&self) -> TextStyle {
         let style = LiteralStyle::in_force(self.settings.config().options());

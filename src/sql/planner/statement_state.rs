@@ -21,6 +21,7 @@ use rowkey_postgres::types::TextStyle;
 
 /// States that are kept; statements beyond that many at a time copy theirs.
 const KEPT_MAX: usize = 64;
+const YEAR_MICROS: i64 = 366 * 24 * 3600 * 1_000_000;
 
 /// The functions, rules and settings that all statements begin with.
 #[derive(Debug)]
@@ -101,6 +102,14 @@ impl StatementSettings {
         let style = LiteralStyle(Arc::new(style.at(self.now.micros())));
         settings.config.options_mut().extensions.insert(style);
         settings
+    }
+
+    /// The same a year later.
+    pub(crate) fn a_year_later(&self) -> Self {
+        let now = DateTime::from_micros(self.now.micros().saturating_add(YEAR_MICROS), 0);
+        let style = LiteralStyle::in_force(self.config.options());
+        let style = style.map_or_else(TextStyle::default, |style| style.as_ref().clone());
+        Self { now, ..self.clone() }.with_literal_style(style)
     }
 
     /// A state for the statement, to which `fill` adds its tables.

@@ -10,7 +10,7 @@ use crate::answer::Answer;
 use crate::compiler::{Compiler, Prepared, SettingChanges, StatementContext, StatementSession};
 use crate::compute::ComputeRuntime;
 use crate::definitions::Definition;
-use crate::executor::copy::{CopyIn, CopyOut};
+use crate::executor::copy::{CopyIn, CopyOut, imports_entities};
 use crate::executor::{Executor, Portal, PortalState, Rows, ValuesMemory};
 use crate::planner::Column;
 use crate::registry::Registration;
@@ -199,6 +199,12 @@ impl Session {
     /// The threads for what computes for long.
     pub fn compute(&self) -> &Arc<ComputeRuntime> {
         self.compiler.compute()
+    }
+
+    /// Whether a statement is a COPY of entities, which runs in no transaction block, not even in
+    /// that of the statements that are sent with it.
+    pub fn imports_entities(&self, prepared: &Prepared) -> bool {
+        imports_entities(&prepared.statement)
     }
 
     pub fn settings(&self) -> &Settings {

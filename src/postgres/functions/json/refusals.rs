@@ -9,15 +9,12 @@ use super::super::kind::Kind;
 use super::super::scalar::undefined;
 
 /// Functions of texts alone.
-const OF_TEXTS: [&str; 22] = [
+const OF_TEXTS: [&str; 17] = [
     "ascii",
     "bit_length",
     "btrim",
-    "contains",
-    "ends_with",
     "initcap",
     "left",
-    "levenshtein",
     "lower",
     "ltrim",
     "md5",
@@ -28,29 +25,13 @@ const OF_TEXTS: [&str; 22] = [
     "starts_with",
     "strpos",
     "substr",
-    "substr_index",
     "trim",
     "upper",
-    "uuid",
 ];
 
 /// Functions that compare the elements of an array.
-const OF_ELEMENTS: [&str; 14] = [
-    "array_distinct",
-    "array_except",
-    "array_has",
-    "array_has_all",
-    "array_has_any",
-    "array_intersect",
-    "array_max",
-    "array_min",
-    "array_position",
-    "array_positions",
-    "array_remove",
-    "array_replace",
-    "array_sort",
-    "arrayoverlap",
-];
+const OF_ELEMENTS: [&str; 6] =
+    ["array_has", "array_position", "array_positions", "array_remove", "array_replace", "arrayoverlap"];
 
 fn compares_elements(function: &str) -> bool {
     OF_ELEMENTS.contains(&function) || is_item_comparison(function)

@@ -4,7 +4,7 @@ use super::options::{is_utf8, text};
 use crate::entity_service::OnReject;
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_formats::Format;
-use rowkey_postgres::syntax::{CopyOption, Source};
+use rowkey_postgres::syntax::{CopyOption, Request, Source, Statement};
 
 /// How entities come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +47,16 @@ impl EntityCopyOptions {
             names.push(&option.name);
         }
         Ok(Some(read))
+    }
+}
+
+/// Whether a statement is a COPY FROM STDIN of entities, which runs in no transaction block.
+pub(crate) fn imports_entities(statement: &Statement) -> bool {
+    match &statement.request {
+        Request::Copy(copy) if !copy.sends() => {
+            EntityCopyOptions::of(&copy.options, &statement.source).is_ok_and(|options| options.is_some())
+        }
+        _ => false,
     }
 }
 

@@ -16,5 +16,6 @@ mod tuples;
 
 pub use copy_in::CopyIn;
 pub use copy_out::{CopyLines, CopyOut};
+pub(crate) use entity_options::imports_entities;
 pub(crate) use options::CopyOptions;
 pub(crate) use rows_in::RowsIn;
