@@ -176,7 +176,11 @@ impl Deparser<'_> {
         let infix = INFIX.iter().find(|(function, _)| *function == name).map(|(_, op)| *op);
         match (infix, call.args()) {
             (_, [inner]) if TRANSPARENT.contains(&name) => self.expr(inner),
-            (_, [inner, _]) if ["nullif_operand", "numbered_subquery"].contains(&name) => self.expr(inner),
+            (_, [inner, _])
+                if ["nullif_operand", "numbered_call", "numbered_list", "numbered_subquery"].contains(&name) =>
+            {
+                self.expr(inner)
+            }
             (_, [inner, ..]) if name.starts_with("cast_to_") || name == "postgres_cast" => {
                 let field = expr.return_field(&Schema::empty()).ok();
                 self.cast(inner, field.and_then(|field| type_of(&field)).map_or("text", |ty| ty.sql_name));

@@ -35,7 +35,7 @@ use super::small_batches::{Gathered, gathering, with_small_batches};
 use super::sorts::sort_by_width;
 use super::token::CancellationToken;
 use super::unions::in_turn;
-use crate::workarounds::with_replayed_input;
+use crate::workarounds::{with_replayed_input, without_needless_sort};
 
 /// Rows that an aggregate makes of a batch by its grouping sets, about.
 const SET_ROWS_MAX: usize = 65_536;
@@ -54,6 +54,7 @@ pub fn cancellable(
     let plan = in_turn(plan)?;
     let is_recursive = plan.exists(|plan| Ok(plan.is::<RecursiveQueryExec>()))?;
     let plan = plan.transform_up(|plan| {
+        let plan = without_needless_sort(plan)?;
         let growth = match plan.is::<FilterExec>() {
             // Of a condition nothing stays.
             true => Growth::of(plan.as_ref())?.without_copies(),

@@ -23,6 +23,7 @@ mod syntax;
 mod ties;
 mod truth_literals;
 mod types;
+mod unnested;
 mod window_keys;
 mod windows;
 

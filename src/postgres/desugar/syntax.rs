@@ -19,6 +19,7 @@ use super::set_returning::{relation_of_function, rows_of, series_to_from};
 use super::shifts::{number_offset, with_default};
 use super::ties::with_ties;
 use super::truth_literals;
+use super::unnested::number_unnested;
 use super::windows::Windows;
 use crate::functions::{
     IS_DISTINCT_FROM, IS_NOT_DISTINCT_FROM, JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS,
@@ -35,6 +36,7 @@ pub fn rewrite_syntax(statement: &mut Statement) -> Result<()> {
     if let Some(unsupported) = rewriter.unsupported {
         return not_impl_err!("{unsupported}");
     }
+    number_unnested(statement);
     make_names_unique(statement);
     Ok(())
 }

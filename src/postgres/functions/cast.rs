@@ -195,7 +195,23 @@ fn type_of(field: &Field) -> Result<&'static PostgresType> {
 }
 
 fn from_text(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<ArrayRef> {
-    let wanted = type_of(field)?;
+    let wanted = match (field.data_type(), types::type_by_name("_text")) {
+        // Read as texts, each of which becomes a numeric as any other does.
+        (DataType::List(item), Some(texts)) if Kind::of(item.data_type()) == Kind::Numeric => {
+            let lists_of_texts = parsed(array, texts, zone)?;
+            return lists(&lists_of_texts, field.data_type(), zone);
+        }
+        _ => type_of(field)?,
+    };
+    let parsed = parsed(array, wanted, zone)?;
+    refuse_deeper(parsed.data_type(), field.data_type())?;
+    if matches!(field.data_type(), DataType::List(item) if item.metadata().contains_key(TYPE_LENGTH)) {
+        return lists(&parsed, field.data_type(), zone);
+    }
+    if parsed.data_type() == field.data_type() { Ok(parsed) } else { Ok(arrow_cast(&parsed, field.data_type())?) }
+}
+
+fn parsed(array: &ArrayRef, wanted: &PostgresType, zone: &Zone) -> Result<ArrayRef> {
     let values = texts(array)?
         .iter()
         .map(|text| match text {
@@ -203,9 +219,7 @@ fn from_text(array: &ArrayRef, field: &Field, zone: &Zone) -> Result<ArrayRef> {
             None => Ok(SqlValue::Null),
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    let parsed = array_of(wanted, &values)?;
-    refuse_deeper(parsed.data_type(), field.data_type())?;
-    if parsed.data_type() == field.data_type() { Ok(parsed) } else { Ok(arrow_cast(&parsed, field.data_type())?) }
+    Ok(array_of(wanted, &values)?)
 }
 
 fn text_to_numeric(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<ArrayRef> {
@@ -218,7 +232,10 @@ fn text_to_numeric(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<A
             continue;
         };
         match Decimal::parse(text) {
-            Some(number) => built.append_value(fitted(number, precision, scale)?),
+            Some(number) => {
+                refuse_more_digits(text, number, precision, scale)?;
+                built.append_value(fitted(number, precision, scale)?);
+            }
             None if is_special(text) => return special(text),
             None => {
                 // It says what is wrong with the text, if it is none of ours.
@@ -271,6 +288,21 @@ fn fitted(number: Decimal, precision: u8, scale: i8) -> Result<i128> {
         return Err(too_small());
     }
     Ok(fitted)
+}
+
+/// Refuses a text of more digits than the scale has that a column gets where a statement names
+/// none.
+fn refuse_more_digits(text: &str, number: Decimal, precision: u8, scale: i8) -> Result<()> {
+    let is_named = (precision, scale) != (NUMERIC_DIGITS_MAX, NUMERIC_SCALE_DEFAULT);
+    if is_named || number.scale() <= scale || number.ends_in_zeros(number.scale() - scale) {
+        return Ok(());
+    }
+    let message = format!(
+        "numeric \"{}\" has more than {scale} digits behind the point, which a column has where no other number is \
+         named, as in numeric(38, 20)",
+        text.trim()
+    );
+    fail(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
 }
 
 /// Values of PostgreSQL's numerics that decimals do not have.
@@ -529,6 +561,9 @@ fn lists(array: &ArrayRef, wanted: &DataType, zone: &Zone) -> Result<ArrayRef> {
         return Ok(arrow_cast(array, wanted)?);
     };
     refuse_deeper(array.data_type(), wanted)?;
+    if is_character(item) && item.metadata().contains_key(TYPE_LENGTH) {
+        return fail(SqlState::FEATURE_NOT_SUPPORTED, "arrays of character(n) are not supported");
+    }
     let values = cast_to_field(list.values(), item, zone)?;
     Ok(Arc::new(ListArray::try_new(Arc::clone(item), list.offsets().clone(), values, list.nulls().cloned())?))
 }

@@ -139,6 +139,12 @@ impl Decimal {
         self.value
     }
 
+    /// Whether so many last digits are zeros.
+    pub(super) fn ends_in_zeros(self, digits: i8) -> bool {
+        let digits = u32::from(digits.unsigned_abs());
+        self.value == 0 || 10_i128.checked_pow(digits).is_some_and(|unit| self.value % unit == 0)
+    }
+
     pub(super) fn scale(self) -> i8 {
         self.scale
     }

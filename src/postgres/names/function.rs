@@ -14,6 +14,7 @@ use super::error::{NameError, Result, SqlState, refuse};
 use super::placement::{Called, Inside, Parts, arguments_of};
 use super::scope::{Resolver, dotted, parts};
 use super::untyped_arguments;
+use super::volatile;
 use super::window_frame::{check_frame, settle_empty_frame, settle_offsets};
 use crate::plan_size::excess_width;
 use crate::syntax::{plain_function, plain_query, plain_select};
@@ -111,7 +112,8 @@ const OF_WINDOWS: [&str; 3] = ["first_value", "last_value", "nth_value"];
 /// # Errors
 /// `TOO_MANY_ARGUMENTS`; `WRONG_OBJECT_TYPE` for a window behind what takes none, and for `count()`
 /// of nothing.
-fn check_call(name: &str, function: &Function, has_no_window: bool, span: Span) -> Result<()> {
+/// `is_plain`: the function is neither an aggregate nor one of windows.
+fn check_call(name: &str, function: &Function, is_plain: bool, has_no_window: bool, span: Span) -> Result<()> {
     let has_arguments = match &function.args {
         FunctionArguments::List(list) => !list.args.is_empty(),
         FunctionArguments::None | FunctionArguments::Subquery(_) => true,
@@ -130,14 +132,36 @@ fn check_call(name: &str, function: &Function, has_no_window: bool, span: Span) 
     if matches!(&function.args, FunctionArguments::List(list) if is_of_star(list)) {
         return Err(NameError::new(SqlState::SYNTAX_ERROR, "DISTINCT * is not supported").at_span(span));
     }
+    if function.null_treatment.is_some() {
+        return Err(
+            NameError::new(SqlState::SYNTAX_ERROR, "IGNORE NULLS and RESPECT NULLS are not supported").at_span(span)
+        );
+    }
     let message = if has_no_window {
         format!("OVER specified, but {name} is not a window function nor an aggregate function")
+    } else if let Some(clause) = clause_of_aggregates(function).filter(|_| is_plain) {
+        format!("{clause} specified, but {name} is not an aggregate function")
     } else if name == "count" && !has_arguments {
         "count(*) must be used to call a parameterless aggregate function".to_owned()
     } else {
         return Ok(());
     };
     Err(NameError::new(SqlState::WRONG_OBJECT_TYPE, message).at_span(span))
+}
+
+/// What a call has that only aggregates take.
+fn clause_of_aggregates(function: &Function) -> Option<&'static str> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    if list.duplicate_treatment == Some(DuplicateTreatment::Distinct) {
+        return Some("DISTINCT");
+    }
+    if !function.within_group.is_empty() {
+        return Some("WITHIN GROUP");
+    }
+    if list.clauses.iter().any(|clause| matches!(clause, FunctionArgumentClause::OrderBy(_))) {
+        return Some("ORDER BY");
+    }
+    function.filter.as_ref().map(|_| "FILTER")
 }
 
 fn is_system(schema: &Ident) -> bool {
@@ -188,7 +212,15 @@ impl Resolver<'_> {
                 Called::Set => true,
                 Called::Other => self.relations.is_scalar(&name),
             };
-        check_call(&name, function, has_no_window, span)?;
+        if called == Called::Aggregate {
+            volatile::number_in_arguments(function, &mut self.volatile_calls);
+        }
+        let is_plain = match called {
+            Called::Aggregate => false,
+            Called::Set => true,
+            Called::Other => self.relations.is_scalar(&name),
+        };
+        check_call(&name, function, is_plain, has_no_window, span)?;
         if HYPOTHETICAL_SET.contains(&name.as_str()) && !function.within_group.is_empty() {
             let message = format!("the hypothetical-set aggregate {name} is not supported");
             return Err(NameError::unsupported(message).at_span(span));

@@ -33,6 +33,7 @@ mod select;
 mod statement;
 mod subqueries;
 mod untyped_arguments;
+mod volatile;
 mod window_frame;
 mod with;
 mod write;

@@ -110,6 +110,8 @@ pub(super) struct Resolver<'a> {
     pub relations_planned: usize,
     /// Columns that windows and aggregates hand on so far.
     pub columns_planned: usize,
+    /// Volatile calls that have a number so far.
+    pub volatile_calls: usize,
     /// EXCEPT ALL and INTERSECT ALL so far.
     pub multisets: usize,
     /// How many queries in expressions are open.
@@ -136,6 +138,7 @@ impl<'a> Resolver<'a> {
             with_depth: 0,
             relations_planned: 0,
             columns_planned: 0,
+            volatile_calls: 0,
             multisets: 0,
             subqueries: 0,
             clause: Clause::default(),

@@ -17,6 +17,7 @@ use super::order::{As, Computed, Item, distinct_in_order};
 use super::placement::{Clause, Inside, Parts};
 use super::scope::{Level, Resolver, parts, unwrapped};
 use super::subqueries::number_subqueries;
+use super::volatile;
 use crate::plan_size::{columns_of, excess_columns};
 
 /// As in PostgreSQL. Columns of `*` do not count: a table here can have more.
@@ -35,6 +36,9 @@ impl Resolver<'_> {
 
     fn clauses(&mut self, select: &mut Select, mut order_by: Option<&mut OrderBy>) -> Result<Vec<Output>> {
         let mut items = self.select_list(std::mem::take(&mut select.projection))?;
+        if let Some(condition) = &mut select.selection {
+            volatile::number(condition, &mut self.volatile_calls);
+        }
         self.in_clause(Clause::Where, |resolver| resolver.exprs(select.selection.as_mut()))?;
         self.in_clause(Clause::Having, |resolver| resolver.exprs(select.having.as_mut()))?;
         for NamedWindowDefinition(_, window) in &mut select.named_window {

@@ -13,6 +13,7 @@ mod null_equal_joins;
 mod partitioned_join_filters;
 mod replayed_joins;
 mod schemas_above_joins;
+mod sorts_without_columns;
 mod spilling_sorts;
 mod unambiguous_filters;
 mod unprojected_keys;
@@ -29,6 +30,7 @@ use crate::rules::Rules;
 pub(crate) use functional_dependencies::has_repeated_key;
 pub(crate) use replayed_joins::with_replayed_input;
 pub(crate) use schemas_above_joins::recomputed;
+pub(crate) use sorts_without_columns::without_needless_sort;
 pub(crate) use spilling_sorts::HEAP_ROWS_MAX;
 
 /// The workaround of one fault.

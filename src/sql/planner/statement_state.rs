@@ -16,7 +16,7 @@ use datafusion::prelude::SessionConfig;
 
 use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
 use rowkey_model::DateTime;
-use rowkey_postgres::functions::LiteralStyle;
+use rowkey_postgres::functions::{LiteralStyle, SessionStyle};
 use rowkey_postgres::types::TextStyle;
 
 /// States that are kept; statements beyond that many at a time copy theirs.
@@ -96,11 +96,16 @@ impl StatementSettings {
         &self.base.state
     }
 
-    /// The same with literals read in a style of their own.
+    /// The same with literals read in a style of their own; texts are written in the session's.
     pub(crate) fn with_literal_style(&self, style: TextStyle) -> Self {
         let mut settings = self.clone();
-        let style = LiteralStyle(Arc::new(style.at(self.now.micros())));
-        settings.config.options_mut().extensions.insert(style);
+        let options = settings.config.options_mut();
+        let mut style = style.at(self.now.micros());
+        if let Some(SessionStyle(session)) = options.extensions.get::<SessionStyle>() {
+            style.bytea_output = session.bytea_output;
+            style.extra_float_digits = session.extra_float_digits;
+        }
+        options.extensions.insert(LiteralStyle(Arc::new(style)));
         settings
     }
 

@@ -47,7 +47,7 @@ use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::ScalarUDF;
 
 use super::in_place::register_in_place;
-use super::numbered_subquery::numbered_subquery;
+use super::numbered::numbered_functions;
 use function::{Definition, SystemFunction};
 
 const DEFINITIONS: &[&[Definition]] = &[
@@ -65,7 +65,7 @@ const DEFINITIONS: &[&[Definition]] = &[
 /// The scalar functions.
 pub fn system_functions() -> Vec<Arc<ScalarUDF>> {
     let defined = DEFINITIONS.iter().flat_map(|definitions| definitions.iter()).map(SystemFunction::udf);
-    let others = [sleep::pg_sleep(), Arc::new(numbered_subquery())];
+    let others = numbered_functions().map(Arc::new).into_iter().chain([sleep::pg_sleep()]);
     defined.chain(arrays::polymorphic()).chain(others).collect()
 }
 

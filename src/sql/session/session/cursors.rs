@@ -40,6 +40,12 @@ async fn skip_rows(portal: &mut Portal, name: &str, direction: Direction, wants_
             .with_hint("Declare it with SCROLL option to enable backward scan.")
     };
     let (skip, wanted) = match direction {
+        // The row that it is at, once more.
+        Direction::Forward(Some(0)) | Direction::Backward(Some(0)) | Direction::Relative(0)
+            if wants_rows && rows.taken > 0 =>
+        {
+            return Err(forward_only());
+        }
         Direction::Forward(count) => (0, count.unwrap_or(u64::MAX)),
         Direction::Backward(Some(0)) => (0, 0),
         Direction::Absolute(place) if place > 0 && place.unsigned_abs() > rows.taken => {

@@ -1,5 +1,5 @@
-//! Subqueries by numbers: DataFusion calls all of a kind alike, and a plan node has one column of a
-//! name.
+//! Subqueries, unnested lists and volatile calls by numbers: DataFusion calls all of a kind alike,
+//! and a plan node has one column of a name.
 
 use std::sync::Arc;
 
@@ -9,21 +9,25 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 
-/// Internal name of the function: of a value and a number it is the value.
+/// Internal names of the function: of a value and a number it is the value.
 pub const NUMBERED_SUBQUERY: &str = "numbered_subquery";
+pub const NUMBERED_LIST: &str = "numbered_list";
+pub const NUMBERED_CALL: &str = "numbered_call";
 
-pub(super) fn numbered_subquery() -> ScalarUDF {
-    ScalarUDF::new_from_impl(NumberedSubquery { signature: Signature::any(2, Volatility::Immutable) })
+pub(super) fn numbered_functions() -> [ScalarUDF; 3] {
+    [NUMBERED_SUBQUERY, NUMBERED_LIST, NUMBERED_CALL]
+        .map(|name| ScalarUDF::new_from_impl(Numbered { name, signature: Signature::any(2, Volatility::Immutable) }))
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct NumberedSubquery {
+struct Numbered {
+    name: &'static str,
     signature: Signature,
 }
 
-impl ScalarUDFImpl for NumberedSubquery {
+impl ScalarUDFImpl for Numbered {
     fn name(&self) -> &str {
-        NUMBERED_SUBQUERY
+        self.name
     }
 
     fn signature(&self) -> &Signature {
@@ -33,29 +37,29 @@ impl ScalarUDFImpl for NumberedSubquery {
     /// By the number alone.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         match args {
-            [_, number] => Ok(format!("{NUMBERED_SUBQUERY} {number}")),
-            _ => internal_err!("{NUMBERED_SUBQUERY} takes two arguments"),
+            [_, number] => Ok(format!("{} {number}", self.name)),
+            _ => internal_err!("{} takes two arguments", self.name),
         }
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [data_type, _] => Ok(data_type.clone()),
-            _ => internal_err!("{NUMBERED_SUBQUERY} takes two arguments"),
+            _ => internal_err!("{} takes two arguments", self.name),
         }
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
         match args.arg_fields {
             [field, _] => Ok(Arc::clone(field)),
-            _ => internal_err!("{NUMBERED_SUBQUERY} takes two arguments"),
+            _ => internal_err!("{} takes two arguments", self.name),
         }
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         match <[ColumnarValue; 2]>::try_from(args.args) {
             Ok([value, _]) => Ok(value),
-            Err(_) => internal_err!("{NUMBERED_SUBQUERY} takes two arguments"),
+            Err(_) => internal_err!("{} takes two arguments", self.name),
         }
     }
 }

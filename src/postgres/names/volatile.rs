@@ -1,0 +1,63 @@
+//! Calls of volatile functions in aggregates and in conditions: each gets a number, since the
+//! planner takes two aggregates, or two conditions of nested queries, for one where they are
+//! written alike. PostgreSQL computes each.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Value, VisitorMut,
+};
+
+use crate::functions::NUMBERED_CALL;
+use crate::syntax::{call_named, visit_mut};
+
+const VOLATILE: [&str; 3] = ["clock_timestamp", "gen_random_uuid", "random"];
+
+/// Numbers the volatile calls in the arguments of an aggregate.
+pub(super) fn number_in_arguments(function: &mut Function, numbers: &mut usize) {
+    let FunctionArguments::List(list) = &mut function.args else { return };
+    for argument in &mut list.args {
+        if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument {
+            number(expr, numbers);
+        }
+    }
+}
+
+/// Numbers the volatile calls of an expression, outside of its subqueries.
+pub(super) fn number(expr: &mut Expr, numbers: &mut usize) {
+    let _: ControlFlow<()> = visit_mut(expr, &mut Calls { numbers, depth: 0 });
+}
+
+struct Calls<'n> {
+    numbers: &'n mut usize,
+    /// How many subqueries stand around.
+    depth: usize,
+}
+
+impl VisitorMut for Calls<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let is_volatile = |function: &Function| {
+            let name = function.name.0.last().and_then(|part| part.as_ident());
+            name.is_some_and(|name| VOLATILE.iter().any(|known| name.value.eq_ignore_ascii_case(known)))
+        };
+        if self.depth == 0 && matches!(expr, Expr::Function(function) if is_volatile(function)) {
+            *self.numbers += 1;
+            let call = std::mem::replace(expr, Expr::value(Value::Null));
+            let number = Expr::value(Value::Number(self.numbers.to_string(), false));
+            *expr = call_named(NUMBERED_CALL, vec![call, number]);
+        }
+        ControlFlow::Continue(())
+    }
+}
