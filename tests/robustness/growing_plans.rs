@@ -211,3 +211,19 @@ fn types_of_long_chains_do_not_grow_with_their_cube() {
     ask(&mut client, &computed(nulls(300)), "");
     ask(&mut client, &computed(nulls(600)), "54001");
 }
+
+/// Each query has a condition on what it computes of the one before: the last comes to have all.
+#[test]
+fn a_chain_of_conditions_ends_when_it_is_stopped() {
+    let (server, mut client) = Server::with_people();
+    let chain = |length: usize| {
+        let steps = (0..length).map(|at| format!("c{} as (select a + 1 a from c{at} where a > {at})", at + 1));
+        let steps = steps.collect::<Vec<_>>().join(", ");
+        format!("with c0 as (select age a from people), {steps} select count(*) from c{length}")
+    };
+    assert_eq!(client.value(&chain(60)), "19600");
+    assert_eq!(client.ask("set statement_timeout = '1s'").errors, []);
+    let answer = client.ask(&format!("explain {}", chain(1000)));
+    assert!(["", "57014"].contains(&answer.code()), "{}", answer.text());
+    server.wait_until_quiet(Duration::from_secs(5));
+}

@@ -16,8 +16,13 @@ use datafusion::logical_expr::{Aggregate, Expr, Filter, LogicalPlan};
 use datafusion::optimizer::OptimizerConfig;
 
 use super::guarded::{Guarded, Rule};
-use super::inlined_columns::is_too_large_below;
+use super::inlined_columns::{grown_nodes, is_too_large_below};
+use crate::carried::Stop;
 use crate::rules::Rules;
+
+/// Most nodes of conditions together that become longer where they go. In a chain of queries, each
+/// with a condition on what it computes of the one before, the last would have all of them.
+const GROWN_NODES_MAX: usize = 1_000;
 
 /// Guards the rule.
 pub(super) fn install(rules: &mut Rules) -> Result<()> {
@@ -26,6 +31,7 @@ pub(super) fn install(rules: &mut Rules) -> Result<()> {
 
 fn rewritten(rule: &Rule, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
     let LogicalPlan::Filter(filter) = &plan else { return rule.rewrite(plan, config) };
+    Stop::of(&config.options()).check()?;
     // The rule merges adjacent filters.
     let (mut conditions, mut input) = (vec![&filter.predicate], &filter.input);
     while let LogicalPlan::Filter(below) = input.as_ref() {
@@ -34,7 +40,13 @@ fn rewritten(rule: &Rule, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Re
     }
     // The lowest is evaluated first.
     let conjuncts = conditions.into_iter().rev().cloned().flat_map(split_conjunction_owned);
-    let (stay, go): (Vec<_>, Vec<_>) = conjuncts.partition(|condition| stays_above(condition, input));
+    let mut grown = 0;
+    let (stay, go): (Vec<_>, Vec<_>) = conjuncts.partition(|condition| {
+        let nodes = grown_nodes(condition, input);
+        grown += nodes;
+        // One alone has a limit of its own.
+        stays_above(condition, input) || nodes > 0 && grown > nodes.max(GROWN_NODES_MAX)
+    });
     let Some(stay) = conjunction(stay) else { return rule.rewrite(plan, config) };
     let Some(go) = conjunction(go) else { return Ok(Transformed::no(plan)) };
     let below = LogicalPlan::Filter(Filter::try_new(go, Arc::clone(input))?);

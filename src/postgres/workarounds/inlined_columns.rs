@@ -46,8 +46,21 @@ pub(super) fn install(rules: &mut Rules) -> Result<()> {
 
 /// Whether a condition would become too large below this node.
 pub(super) fn is_too_large_below(condition: &Expr, plan: &LogicalPlan) -> bool {
-    let computes = computed(plan).any(|(_, expr)| !matches!(unaliased(expr), Expr::Column(_)));
-    computes && Inlined::of(condition).below(plan).is_too_large()
+    computes(plan) && Inlined::of(condition).below(plan).is_too_large()
+}
+
+/// How many nodes a condition would have below this node; none if it has columns for its columns.
+pub(super) fn grown_nodes(condition: &Expr, plan: &LogicalPlan) -> usize {
+    if !computes(plan) {
+        return 0;
+    }
+    let below = Inlined::of(condition).below(plan);
+    if below.change == Change::Columns { 0 } else { below.nodes }
+}
+
+/// Whether a node has columns that are more than others.
+fn computes(plan: &LogicalPlan) -> bool {
+    computed(plan).any(|(_, expr)| !matches!(unaliased(expr), Expr::Column(_)))
 }
 
 /// DataFusion's rule, for filters whose conditions are small once their columns are replaced.
