@@ -154,7 +154,7 @@ async fn copy_in(client: &Client, copy: &str, file: &RemoteInput) -> Result<u64,
     })
 }
 
-/// Reads until the end, an error, or until nobody waits for it.
+/// Reads until the end, an error, or until the receiver is gone.
 fn read_chunks(mut input: Box<dyn Read + Send>, chunks: &mpsc::Sender<io::Result<Bytes>>) {
     loop {
         let mut buffer = BytesMut::zeroed(CHUNK_BYTES);

@@ -87,29 +87,17 @@ pub(super) fn text_type<'e>(exprs: impl IntoIterator<Item = &'e Expr>, schema: &
     let typed = exprs
         .into_iter()
         .filter(|expr| !matches!(expr, Expr::Literal(value, _) if value.is_null()) && unknown_text(expr).is_none());
-    let name_of = |expr: &Expr| {
-        let (_, field) = expr.to_field(schema).ok()?;
-        Some(match field.metadata().get(POSTGRES_TYPE).map(String::as_str) {
-            Some(NAME) => NAME,
-            Some(VARCHAR) | None => VARCHAR,
-            Some(_) => "",
-        })
-    };
-    let is_text =
-        |expr: &Expr| expr.to_field(schema).is_ok_and(|(_, field)| !field.metadata().contains_key(POSTGRES_TYPE));
-    let mut typed = typed.peekable();
-    if typed.peek().is_none_or(|first| is_text(first)) {
-        return None;
-    }
-    let mut common = VARCHAR;
+    let mut common = None;
     for expr in typed {
-        match name_of(expr)? {
-            NAME => common = NAME,
-            VARCHAR => {}
-            _ => return None,
-        }
+        let (_, field) = expr.to_field(schema).ok()?;
+        common = Some(match field.metadata().get(POSTGRES_TYPE).map(String::as_str) {
+            Some(NAME) => NAME,
+            Some(VARCHAR) => common.unwrap_or(VARCHAR),
+            None => common?,
+            Some(_) => return None,
+        });
     }
-    Some(common)
+    common
 }
 
 /// Whether all arguments of a function have one type.

@@ -145,7 +145,7 @@ pub use row_in::RowIn;
 pub(crate) use scalar::{ILIKE, LIKE, counts_values, is_deferred_call};
 pub use series::NAME as GENERATE_SERIES;
 pub(crate) use series::{Moment, OF_BIGINT};
-pub use syntax::rewrite_syntax;
+pub use syntax::{is_moment, rewrite_syntax};
 pub(crate) use type_names::type_called;
 pub use undefined::with_undefined;
 pub(crate) use value_budget::is_batch_too_large;

@@ -533,6 +533,19 @@ fn literal_text(expr: &Expr) -> Option<&str> {
     }
 }
 
+/// Whether an expression is a literal such as `'today'::date`, which is planned as a call.
+pub fn is_moment(expr: &Expr) -> bool {
+    let moment = match expr {
+        Expr::Cast { expr, data_type, .. } => moment_of_word(literal_text(expr), data_type),
+        Expr::TypedString(typed) => match &typed.value.value {
+            Value::SingleQuotedString(word) => moment_of_word(Some(word), &typed.data_type),
+            _ => None,
+        },
+        _ => None,
+    };
+    moment.is_some()
+}
+
 /// `'today'::date` and its like are calls: a value that was read once would not change with the
 /// day.
 fn moment_of_word(word: Option<&str>, data_type: &DataType) -> Option<Expr> {

@@ -109,10 +109,11 @@ const HYPOTHETICAL_SET: [&str; 4] = ["cume_dist", "dense_rank", "percent_rank", 
 /// Window functions that are aggregates as well to DataFusion.
 const OF_WINDOWS: [&str; 3] = ["first_value", "last_value", "nth_value"];
 
+/// `is_plain`: the function is neither an aggregate nor one of windows.
+///
 /// # Errors
 /// `TOO_MANY_ARGUMENTS`; `WRONG_OBJECT_TYPE` for a window behind what takes none, and for `count()`
 /// of nothing.
-/// `is_plain`: the function is neither an aggregate nor one of windows.
 fn check_call(name: &str, function: &Function, is_plain: bool, has_no_window: bool, span: Span) -> Result<()> {
     let has_arguments = match &function.args {
         FunctionArguments::List(list) => !list.args.is_empty(),

@@ -2,33 +2,28 @@
 //! planner calls them alike.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, OrderBy, Query, Select, Value,
-    VisitorMut,
+    Distinct, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, OrderBy, Select, Value,
 };
 
 use super::order::Item;
 use crate::functions::NUMBERED_SUBQUERY;
-use crate::syntax::{call_named, visit_mut};
+use crate::syntax::{call_named, visit_own_expressions_mut};
 
 /// Numbers the subqueries in what stands above the grouping, if there is more than one.
 pub(super) fn number_subqueries(items: &mut [Item], select: &mut Select, mut order_by: Option<&mut OrderBy>) {
     let mut texts = HashMap::new();
     for step in [Step::Collect, Step::Number] {
-        let mut visitor = Subqueries { texts: &mut texts, step, depth: 0 };
-        let mut walk = |expr: &mut Expr| {
-            let _: ControlFlow<()> = visit_mut(expr, &mut visitor);
-        };
-        items.iter_mut().for_each(|item| walk(&mut item.expr));
-        select.having.iter_mut().for_each(&mut walk);
+        let mut take = |expr: &mut Expr| number(expr, &mut texts, step);
+        items.iter_mut().for_each(|item| visit_own_expressions_mut(&mut item.expr, &mut take));
+        select.having.iter_mut().for_each(|having| visit_own_expressions_mut(having, &mut take));
         if let Some(Distinct::On(terms)) = &mut select.distinct {
-            terms.iter_mut().for_each(&mut walk);
+            terms.iter_mut().for_each(|term| visit_own_expressions_mut(term, &mut take));
         }
-        let _: ControlFlow<()> = visit_mut(&mut select.group_by, &mut visitor);
+        visit_own_expressions_mut(&mut select.group_by, &mut take);
         if let Some(order_by) = order_by.as_deref_mut() {
-            let _: ControlFlow<()> = visit_mut(order_by, &mut visitor);
+            visit_own_expressions_mut(order_by, &mut take);
         }
         if texts.len() < 2 {
             return;
@@ -42,47 +37,22 @@ enum Step {
     Number,
 }
 
-struct Subqueries<'a> {
-    /// Equal ones have one number.
-    texts: &'a mut HashMap<String, usize>,
-    step: Step,
-    /// How many subqueries stand around.
-    depth: usize,
-}
-
-impl VisitorMut for Subqueries<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
+/// Equal ones have one number, by their texts.
+fn number(expr: &mut Expr, texts: &mut HashMap<String, usize>, step: Step) {
+    match expr {
+        // The subquery is a part of the comparison.
+        Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } if is_subquery(right) => take_number(right),
+        Expr::BinaryOp { left, right, .. } if is_row(left) && is_subquery(right) => take_number(right),
+        Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. } => {}
+        Expr::Function(Function { args: FunctionArguments::Subquery(_), .. }) => {}
+        _ => return,
     }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if self.depth > 0 {
-            return ControlFlow::Continue(());
-        }
-        match expr {
-            // The subquery is a part of the comparison.
-            Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } if is_subquery(right) => take_number(right),
-            Expr::BinaryOp { left, right, .. } if is_row(left) && is_subquery(right) => take_number(right),
-            Expr::Subquery(_) | Expr::InSubquery { .. } | Expr::Exists { .. } => {}
-            Expr::Function(Function { args: FunctionArguments::Subquery(_), .. }) => {}
-            _ => return ControlFlow::Continue(()),
-        }
-        let next = self.texts.len() + 1;
-        let number = *self.texts.entry(expr.to_string()).or_insert(next);
-        if self.step == Step::Number {
-            let subquery = std::mem::replace(expr, Expr::value(Value::Null));
-            let number = Expr::value(Value::Number(number.to_string(), false));
-            *expr = call_named(NUMBERED_SUBQUERY, vec![subquery, number]);
-        }
-        ControlFlow::Continue(())
+    let next = texts.len() + 1;
+    let number = *texts.entry(expr.to_string()).or_insert(next);
+    if step == Step::Number {
+        let subquery = std::mem::replace(expr, Expr::value(Value::Null));
+        let number = Expr::value(Value::Number(number.to_string(), false));
+        *expr = call_named(NUMBERED_SUBQUERY, vec![subquery, number]);
     }
 }
 

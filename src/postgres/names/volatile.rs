@@ -2,14 +2,10 @@
 //! planner takes two aggregates, or two conditions of nested queries, for one where they are
 //! written alike. PostgreSQL computes each.
 
-use std::ops::ControlFlow;
-
-use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, Value, VisitorMut,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 
 use crate::functions::NUMBERED_CALL;
-use crate::syntax::{call_named, visit_mut};
+use crate::syntax::{call_named, visit_own_expressions_mut};
 
 const VOLATILE: [&str; 3] = ["clock_timestamp", "gen_random_uuid", "random"];
 
@@ -25,39 +21,17 @@ pub(super) fn number_in_arguments(function: &mut Function, numbers: &mut usize) 
 
 /// Numbers the volatile calls of an expression, outside of its subqueries.
 pub(super) fn number(expr: &mut Expr, numbers: &mut usize) {
-    let _: ControlFlow<()> = visit_mut(expr, &mut Calls { numbers, depth: 0 });
-}
-
-struct Calls<'n> {
-    numbers: &'n mut usize,
-    /// How many subqueries stand around.
-    depth: usize,
-}
-
-impl VisitorMut for Calls<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        let is_volatile = |function: &Function| {
-            let name = function.name.0.last().and_then(|part| part.as_ident());
-            name.is_some_and(|name| VOLATILE.iter().any(|known| name.value.eq_ignore_ascii_case(known)))
-        };
-        if self.depth == 0 && matches!(expr, Expr::Function(function) if is_volatile(function)) {
-            *self.numbers += 1;
+    visit_own_expressions_mut(expr, |expr| {
+        if matches!(expr, Expr::Function(function) if is_volatile(function)) {
+            *numbers += 1;
             let call = std::mem::replace(expr, Expr::value(Value::Null));
-            let number = Expr::value(Value::Number(self.numbers.to_string(), false));
+            let number = Expr::value(Value::Number(numbers.to_string(), false));
             *expr = call_named(NUMBERED_CALL, vec![call, number]);
         }
-        ControlFlow::Continue(())
-    }
+    });
+}
+
+fn is_volatile(function: &Function) -> bool {
+    let name = function.name.0.last().and_then(|part| part.as_ident());
+    name.is_some_and(|name| VOLATILE.iter().any(|known| name.value.eq_ignore_ascii_case(known)))
 }

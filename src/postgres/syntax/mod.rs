@@ -39,7 +39,7 @@ pub use statement::{
     Command, Direction, Discard, Disposer, Effect, ExplainFormat, ExplainOptions, Isolation, Modes, Request, Statement,
     TableName, Vacuum,
 };
-pub(crate) use visit::{visit, visit_mut};
+pub(crate) use visit::{visit, visit_mut, visit_own_expressions_mut};
 pub use visit::{
     visit_expressions, visit_expressions_mut, visit_relations_mut, visit_selects_mut, visit_table_factors_mut,
 };

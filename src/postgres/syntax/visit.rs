@@ -37,6 +37,11 @@ pub fn visit_expressions_mut<B>(
     broken.map_or(ControlFlow::Continue(()), ControlFlow::Break)
 }
 
+/// Calls `each` with every expression that stands in no subquery of the node, the inner ones first.
+pub(crate) fn visit_own_expressions_mut(node: &mut impl VisitMut, mut each: impl FnMut(&mut Expr)) {
+    let _walked = visit_mut(node, &mut OwnExpressionsMut { each: &mut each, depth: 0 });
+}
+
 /// Calls `each` with the name of every relation that is read or written.
 pub fn visit_relations_mut(node: &mut impl VisitMut, mut each: impl FnMut(&mut ObjectName)) {
     let _walked = visit_mut(node, &mut RelationsMut(&mut each));
@@ -80,6 +85,33 @@ impl Visitor for Expressions<'_> {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         self.0(expr)
+    }
+}
+
+struct OwnExpressionsMut<'e> {
+    each: &'e mut dyn FnMut(&mut Expr),
+    /// How many subqueries stand around.
+    depth: usize,
+}
+
+impl VisitorMut for OwnExpressionsMut<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.depth == 0 {
+            (self.each)(expr);
+        }
+        ControlFlow::Continue(())
     }
 }
 

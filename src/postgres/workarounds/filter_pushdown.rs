@@ -16,7 +16,7 @@ use datafusion::logical_expr::{Aggregate, Expr, Filter, LogicalPlan};
 use datafusion::optimizer::OptimizerConfig;
 
 use super::guarded::{Guarded, Rule};
-use super::inlined_columns::{grown_nodes, is_too_large_below};
+use super::inlined_columns::grown_nodes;
 use crate::carried::Stop;
 use crate::rules::Rules;
 
@@ -42,7 +42,7 @@ fn rewritten(rule: &Rule, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Re
     let conjuncts = conditions.into_iter().rev().cloned().flat_map(split_conjunction_owned);
     let mut grown = 0;
     let (stay, go): (Vec<_>, Vec<_>) = conjuncts.partition(|condition| {
-        let nodes = grown_nodes(condition, input);
+        let Some(nodes) = grown_nodes(condition, input) else { return true };
         grown += nodes;
         // One alone has a limit of its own.
         stays_above(condition, input) || nodes > 0 && grown > nodes.max(GROWN_NODES_MAX)
@@ -67,9 +67,7 @@ fn stays_above(condition: &Expr, plan: &LogicalPlan) -> bool {
                 || condition.column_refs().is_empty()
                 || may_have_rows_of_none(aggregate)
                 || is_grouped_by_volatile(aggregate)
-                || is_too_large_below(condition, plan)
         }
-        LogicalPlan::Projection(_) => is_too_large_below(condition, plan),
         LogicalPlan::Window(_) | LogicalPlan::Distinct(_) | LogicalPlan::Unnest(_) => condition.is_volatile(),
         _ => false,
     }

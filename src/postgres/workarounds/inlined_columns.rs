@@ -44,23 +44,15 @@ pub(super) fn install(rules: &mut Rules) -> Result<()> {
     rules.optimizer.wrap("eliminate_outer_join", |rule| Guarded::over(rule, rewritten))
 }
 
-/// Whether a condition would become too large below this node.
-pub(super) fn is_too_large_below(condition: &Expr, plan: &LogicalPlan) -> bool {
-    computes(plan) && Inlined::of(condition).below(plan).is_too_large()
-}
-
-/// How many nodes a condition would have below this node; none if it has columns for its columns.
-pub(super) fn grown_nodes(condition: &Expr, plan: &LogicalPlan) -> usize {
-    if !computes(plan) {
-        return 0;
+/// How many nodes a condition would have below this node, 0 if it has columns for its columns;
+/// `None` if it would become too large.
+pub(super) fn grown_nodes(condition: &Expr, plan: &LogicalPlan) -> Option<usize> {
+    if computed(plan).all(|(_, expr)| matches!(unaliased(expr), Expr::Column(_))) {
+        return Some(0);
     }
     let below = Inlined::of(condition).below(plan);
-    if below.change == Change::Columns { 0 } else { below.nodes }
-}
-
-/// Whether a node has columns that are more than others.
-fn computes(plan: &LogicalPlan) -> bool {
-    computed(plan).any(|(_, expr)| !matches!(unaliased(expr), Expr::Column(_)))
+    let nodes = if below.change == Change::Columns { 0 } else { below.nodes };
+    (!below.is_too_large()).then_some(nodes)
 }
 
 /// DataFusion's rule, for filters whose conditions are small once their columns are replaced.

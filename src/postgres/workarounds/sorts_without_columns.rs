@@ -1,5 +1,5 @@
-//! Sorts of rows without columns. Whoever counts rows that are in an order reads none of their
-//! columns, and Arrow does not put rows without columns in an order (`interleave_record_batch`
+//! Sorts of rows without columns. A count of rows that are in an order reads none of their columns,
+//! and Arrow does not put rows without columns in an order (`interleave_record_batch`
 //! makes a batch without a row count): as they are all alike, they stay as they are.
 
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{CreateTableOptions, CreateView, DataType, Expr, Statement, Value};
+use datafusion::sql::sqlparser::ast::{CreateTableOptions, CreateView, Statement};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
@@ -14,6 +14,7 @@ use super::relation_name::{Relation, identifiers, name_in_public};
 use crate::planner::{PUBLIC, StatementPlanner, literal_settings};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_model::ViewName;
+use rowkey_postgres::functions::is_moment;
 use rowkey_postgres::syntax::Source;
 use rowkey_postgres::syntax::located;
 use rowkey_postgres::syntax::{Request, parse, visit_expressions};
@@ -21,30 +22,6 @@ use rowkey_storage::{Edit, View, ViewColumn};
 
 /// Words of literals that are read by the clock.
 const MOMENTS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
-
-/// Whether a query has a cast of such a literal, which is planned as a call.
-fn names_moment(query: &Statement) -> bool {
-    let found = visit_expressions(query, |expr| {
-        let (text, data_type) = match expr {
-            Expr::Cast { expr, data_type, .. } => match expr.as_ref() {
-                Expr::Value(value) => (value, data_type),
-                _ => return ControlFlow::Continue(()),
-            },
-            Expr::TypedString(typed) => (&typed.value, &typed.data_type),
-            _ => return ControlFlow::Continue(()),
-        };
-        match &text.value {
-            Value::SingleQuotedString(text)
-                if matches!(data_type, DataType::Date | DataType::Timestamp(..))
-                    && MOMENTS.contains(&text.trim().to_ascii_lowercase().as_str()) =>
-            {
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    });
-    found.is_break()
-}
 
 /// The edit that makes a view. Its query is planned once, as it will be planned wherever the view
 /// is read.
@@ -83,9 +60,13 @@ pub(super) async fn create_view(view: CreateView, text: &str, planner: &Statemen
         true => literal_settings(planner.context(), &statement, query, &planned).await?,
         false => None,
     };
+    let has_moment = visit_expressions(query, |expr| match is_moment(expr) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    });
     let has_word = || MOMENTS.iter().any(|word| sql.to_ascii_lowercase().contains(word));
     let planning = planner.context();
-    if names_moment(query) || has_word() && planning.reads_the_clock(&statement, query, &planned).await? {
+    if has_moment.is_break() || has_word() && planning.reads_the_clock(&statement, query, &planned).await? {
         let message = "a view with a literal that is read by the clock, such as 'today', is not supported";
         return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
             .with_hint("write now() or current_date, or the moment itself"));
