@@ -55,10 +55,11 @@ fn a_server_that_runs_is_imported_into_and_exported_from() {
     // All of a file or nothing, and what is there is not replaced.
     let refused = import(&["People", &path("broken.ndjson")]);
     assert!(
-        refused.code == 1 && refused.err.contains("4/5") && refused.err.contains("broken.ndjson"),
+        refused.code == 1 && refused.err.contains("4/5") && refused.err.contains("broken.ndjson:2: "),
         "{}",
         refused.err
     );
+    assert!(refused.err.contains("--on-error skip"), "{}", refused.err);
     let count = ["--query", "SELECT count(*) FROM \"People\"", "--format", "plain-csv", "--output", "-"];
     assert_eq!(export(&count).out, "count\n3\n");
     let skipping = import(&["People", "--on-error", "skip", &path("broken.ndjson")]);

@@ -149,7 +149,14 @@ async fn copy_in(client: &Client, copy: &str, file: &RemoteInput) -> Result<u64,
     drop(read);
     reading.await.map_err(|error| Failure::defect(format!("the reading thread ended: {error}")))?;
     sink.finish().await.map_err(|error| match remote::failure(error) {
-        Failure::Plain { message, hint } => Failure::Plain { message: format!("{}: {message}", file.name), hint },
+        // In the words of the command line: the server knows neither the file nor its options.
+        Failure::Plain { message, hint } => Failure::Plain {
+            message: match message.strip_prefix("STDIN:") {
+                Some(at) => format!("{}:{at}", file.name),
+                None => format!("{}: {message}", file.name),
+            },
+            hint: hint.replace("ON_ERROR ignore", "--on-error skip"),
+        },
         other => other,
     })
 }
