@@ -20,8 +20,11 @@ use rowkey_postgres::cancellation::{LargeValueThreads, Signals};
 /// others' short ones, as the system divides it, instead of keeping it.
 const THREADS_EACH: usize = 4;
 const THREADS_MIN: usize = 16;
-/// Of those that make large values, where there are fewer processors.
-const LARGE_VALUE_THREADS_MIN: usize = 4;
+/// Of those that make large values, and of those that plan longer texts, where there are fewer
+/// processors: what they take is in no pool, and their number bounds it.
+const FEW_THREADS_MIN: usize = 4;
+/// Shorter texts are planned beside what computes.
+const LONG_TEXT_BYTES_MIN: usize = 4 << 10;
 /// Deep plans and expressions are walked by recursion, and an overflow ends the process with all of
 /// its sessions. Pages that are not used take no memory.
 const STACK_BYTES: usize = 64 << 20;
@@ -36,6 +39,8 @@ pub struct ComputeRuntime {
     runtime: Option<Runtime>,
     /// For statements that make large values; None once it is dropped.
     large_values: Option<Runtime>,
+    /// For plans of longer texts; None once it is dropped.
+    planning: Option<Runtime>,
 }
 
 /// Cancels work on drop, unless it is done: it ends where it checks its signals next, or awaits.
@@ -60,8 +65,9 @@ impl ComputeRuntime {
     pub(crate) fn start() -> Result<Self> {
         let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let runtime = threads("compute", (processors * THREADS_EACH).max(THREADS_MIN))?;
-        let large_values = threads("large-values", processors.max(LARGE_VALUE_THREADS_MIN))?;
-        Ok(Self { runtime: Some(runtime), large_values: Some(large_values) })
+        let few = processors.max(FEW_THREADS_MIN);
+        let (large_values, planning) = (threads("large-values", few)?, threads("planning", few)?);
+        Ok(Self { runtime: Some(runtime), large_values: Some(large_values), planning: Some(planning) })
     }
 
     /// The threads of statements that make large values.
@@ -80,6 +86,25 @@ impl ComputeRuntime {
         self.runtime.as_ref().map(Runtime::handle).ok_or_else(stopped)
     }
 
+    /// Whether a text is planned on threads for that.
+    pub(crate) fn plans_apart(&self, text: &str) -> bool {
+        text.len() >= LONG_TEXT_BYTES_MIN
+    }
+
+    /// Plans a text to the end, as [`Self::run`] does other work.
+    pub(crate) async fn plan<T: Send + 'static>(
+        &self,
+        text: &str,
+        signals: &Signals,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let planning = self.planning.as_ref().filter(|_| self.plans_apart(text));
+        match planning {
+            Some(planning) => run_on(planning.handle(), signals, work).await,
+            None => self.run(signals, work).await,
+        }
+    }
+
     /// Runs work of a statement to its end. `signals` are the statement's own
     /// ([`Signals::of_statement`]).
     ///
@@ -90,24 +115,33 @@ impl ComputeRuntime {
         signals: &Signals,
         work: impl Future<Output = Result<T>> + Send + 'static,
     ) -> Result<T> {
-        let mut cancel = CancelOnDrop { signals, done: false };
-        // A JoinSet aborts its tasks on drop.
-        let mut task = JoinSet::new();
-        task.spawn_on(AssertUnwindSafe(work).catch_unwind(), self.handle()?);
-        let done = task.join_next().await;
-        cancel.done = true;
-        match done {
-            // Whatever the work made of it on its way, a statement that is stopped says so.
-            Some(Ok(Ok(done))) => done.map_err(|error| signals.interruption().err().unwrap_or(error)),
-            Some(Ok(Err(panic))) => Err(panicked(panic.as_ref())),
-            Some(Err(_)) | None => Err(stopped()),
-        }
+        run_on(self.handle()?, signals, work).await
+    }
+}
+
+async fn run_on<T: Send + 'static>(
+    threads: &Handle,
+    signals: &Signals,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> Result<T> {
+    let mut cancel = CancelOnDrop { signals, done: false };
+    // A JoinSet aborts its tasks on drop.
+    let mut task = JoinSet::new();
+    task.spawn_on(AssertUnwindSafe(work).catch_unwind(), threads);
+    let done = task.join_next().await;
+    cancel.done = true;
+    match done {
+        // Whatever the work made of it on its way, a statement that is stopped says so.
+        Some(Ok(Ok(done))) => done.map_err(|error| signals.interruption().err().unwrap_or(error)),
+        Some(Ok(Err(panic))) => Err(panicked(panic.as_ref())),
+        Some(Err(_)) | None => Err(stopped()),
     }
 }
 
 impl Drop for ComputeRuntime {
     fn drop(&mut self) {
-        for runtime in [self.runtime.take(), self.large_values.take()].into_iter().flatten() {
+        let runtimes = [self.runtime.take(), self.large_values.take(), self.planning.take()];
+        for runtime in runtimes.into_iter().flatten() {
             end_apart(runtime);
         }
     }

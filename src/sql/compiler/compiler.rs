@@ -335,12 +335,9 @@ impl Compiler {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
         let (compiler, statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
-        let (signals, context) = (&context.signals, context.clone());
-        let planned = async move {
-            let query = query.map_or_else(|| statement.request.statement().cloned(), Ok)?;
-            compiler.plan_query(&context, &statement, query, &declared).await
-        };
-        self.compute.run(signals, planned).await
+        let (signals, context, text) = (&context.signals, context.clone(), Arc::clone(&statement));
+        let planned = async move { Box::pin(compiler.plan_query(&context, &statement, query, &declared)).await };
+        self.compute.plan(text.text(), signals, planned).await
     }
 
     /// [`Self::plan`], on the thread that polls it.
@@ -348,10 +345,11 @@ impl Compiler {
         &self,
         context: &StatementContext,
         statement: &Arc<Statement>,
-        query: ast::Statement,
+        query: Option<ast::Statement>,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
         let _room = self.room_for_plan(statement.text()).await;
+        let query = query.map_or_else(|| statement.request.statement().cloned(), Ok)?;
         let row_locks = RowLocks::of(&query)?;
         let rowless = RowLocks::without_rows(&query);
         let planner = self.planner(context);
@@ -405,9 +403,9 @@ impl Compiler {
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
         let (compiler, statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
-        let (signals, context) = (&context.signals, context.clone());
-        let prepared = async move { compiler.type_write(&context, &statement, &declared).await };
-        self.compute.run(signals, prepared).await
+        let (signals, context, text) = (&context.signals, context.clone(), Arc::clone(&statement));
+        let prepared = async move { Box::pin(compiler.type_write(&context, &statement, &declared)).await };
+        self.compute.plan(text.text(), signals, prepared).await
     }
 
     async fn type_write(

@@ -35,12 +35,13 @@ impl Executor {
         &self,
         context: &StatementContext,
         prepared: &Prepared,
-        logical: Logical,
+        source: QuerySource,
         values: &[SqlValue],
     ) -> Result<Physical> {
         let _room = self.compiler.room_for_physical_plan(prepared).await;
         let planner = self.compiler.planner_of(context, prepared);
-        let plan = match logical {
+        // Large ones take long to copy, and memory.
+        let plan = match Logical::of(context, prepared, source)? {
             Logical::Kept(plan) => seen_in(plan, &context.snapshot)?,
             Logical::Unplanned(query) => {
                 let declared: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
@@ -65,6 +66,24 @@ impl Executor {
         let plan = physical_plan(&planner.state, plan).await;
         let plan = plan.map_err(|error| located(from_datafusion(error), &prepared.statement))?;
         Ok(Physical { plan, task: planner.task(), locked })
+    }
+
+    /// The same, of a longer text on the threads for that.
+    async fn physical_apart(
+        &self,
+        context: &StatementContext,
+        prepared: &Arc<Prepared>,
+        source: QuerySource,
+        values: &Arc<[SqlValue]>,
+    ) -> Result<Physical> {
+        let (compute, text) = (self.compiler.compute(), prepared.statement.text());
+        if !compute.plans_apart(text) {
+            return Box::pin(self.physical(context, prepared, source, values)).await;
+        }
+        let (executor, context, signals) = (self.clone(), context.clone(), Arc::clone(&context.signals));
+        let (planned, values) = (Arc::clone(prepared), Arc::clone(values));
+        let physical = async move { Box::pin(executor.physical(&context, &planned, source, &values)).await };
+        compute.plan(text, &signals, physical).await
     }
 
     pub(crate) async fn run(
@@ -95,11 +114,10 @@ impl Executor {
         let (executor, planned, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let (signals, write_set) = (Arc::clone(&context.signals), write_set.cloned());
         let rows = async move {
-            // Large ones take long to copy.
-            let query = query.as_ref().map_or_else(|| planned.statement.request.statement(), Ok)?;
-            let logical = Logical::of(&context, &planned, query);
+            let source = query.map_or(QuerySource::Prepared, |query| QuerySource::Other(Box::new(query)));
             let log = PlanLog::begin(&context, &planned);
-            let Physical { plan, task, locked } = executor.physical(&context, &planned, logical, &values).await?;
+            let physical = executor.physical_apart(&context, &planned, source, &values);
+            let Physical { plan, task, locked } = Box::pin(physical).await?;
             let open = OpenPlan { plan: Arc::clone(&plan), budget: Arc::clone(executor.compiler.plan_budget()) };
             let (plan, rows) = match open.budget.batch_rows_max() {
                 Some(rows_max) => run_cancellable(with_small_batches(plan, rows_max), task, &context.signals),
@@ -139,16 +157,14 @@ impl Executor {
         let (executor, prepared, values) = (self.clone(), Arc::clone(prepared), Arc::clone(values));
         let (signals, context) = (&context.signals, context.clone());
         let lines = async move {
-            let Request::Explain { statement: query, options } = &prepared.statement.request else {
+            let Request::Explain { options, .. } = &prepared.statement.request else {
                 return Err(Error::new(SqlState::INTERNAL_ERROR, "no EXPLAIN"));
             };
             // The time of planning is that of a plan from the text.
-            let logical = match options.summary {
-                true => Logical::Unplanned(query.clone()),
-                false => Logical::of(&context, &prepared, query),
-            };
+            let source = if options.summary { QuerySource::Text } else { QuerySource::Prepared };
             let began = timer_now();
-            let Physical { plan, task, .. } = executor.physical(&context, &prepared, logical, &values).await?;
+            let physical = executor.physical_apart(&context, &prepared, source, &values);
+            let Physical { plan, task, .. } = Box::pin(physical).await?;
             explain::explain(&plan, task, &context.signals, began.elapsed(), *options).await
         };
         self.compiler.compute().run(signals, lines).await
@@ -186,6 +202,16 @@ struct Physical {
     locked: Option<u64>,
 }
 
+/// What is planned when a prepared query runs.
+enum QuerySource {
+    /// Its plan, if that was kept and still holds; otherwise its text.
+    Prepared,
+    /// Its text.
+    Text,
+    /// Another query in its place.
+    Other(Box<ast::Statement>),
+}
+
 /// Where the logical plan of a prepared query comes from.
 enum Logical {
     /// It was kept, and is the one of this catalog and these settings.
@@ -195,11 +221,16 @@ enum Logical {
 }
 
 impl Logical {
-    fn of(context: &StatementContext, prepared: &Prepared, query: &ast::Statement) -> Self {
-        match prepared.plan.as_ref().filter(|kept| kept.fits(&context.snapshot, &context.planning())) {
-            Some(kept) => Logical::Kept(kept.plan.clone()),
-            None => Logical::Unplanned(Box::new(query.clone())),
-        }
+    fn of(context: &StatementContext, prepared: &Prepared, source: QuerySource) -> Result<Self> {
+        let kept = match source {
+            QuerySource::Text => None,
+            _ => prepared.plan.as_ref().filter(|kept| kept.fits(&context.snapshot, &context.planning())),
+        };
+        Ok(match (kept, source) {
+            (Some(kept), _) => Logical::Kept(kept.plan.clone()),
+            (None, QuerySource::Other(query)) => Logical::Unplanned(query),
+            (None, _) => Logical::Unplanned(Box::new(prepared.statement.request.statement()?.clone())),
+        })
     }
 }
 

@@ -25,14 +25,13 @@ impl Session {
             let (compute, memory) = (compiler.compute(), compiler.memory("statements"));
             let mut parsing = Parsing { signals: Arc::clone(&signals), memory };
             parsing.grow(kept_bytes(text))?;
-            let text: Arc<str> = Arc::from(text);
-            let freeing = Arc::clone(compute);
+            let (shared, freeing): (Arc<str>, _) = (Arc::from(text), Arc::clone(compute));
             let parsed = async move {
-                let statements = parse_within(&text, &mut parsing)?;
+                let statements = parse_within(&shared, &mut parsing)?;
                 let freed: Arc<dyn Disposer> = Arc::new(Freed { compute: freeing, memory: parsing.memory });
                 Ok(statements.into_iter().map(|statement| statement.disposed_by(&freed)).collect())
             };
-            compute.run(&signals, parsed).await
+            compute.plan(text, &signals, parsed).await
         }
     }
 }

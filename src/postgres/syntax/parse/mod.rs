@@ -21,6 +21,7 @@ pub use limits::is_parsed_quickly;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{self, Expr};
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
@@ -59,7 +60,7 @@ pub fn parse_within(text: &Arc<str>, memory: &mut impl ParseMemory) -> Result<Ve
         if tokens.iter().all(|token| matches!(token.token, Token::Whitespace(_))) {
             continue;
         }
-        memory.grow(STATEMENT_BYTES + tokens.len() * size_of::<Expr>() / TOKENS_OF_EXPRESSION)?;
+        memory.grow(statement_bytes(tokens))?;
         statements.push(statement_of(&mut Words::new(&source, tokens))?);
     }
     memory.shrink(bytes);
@@ -93,9 +94,17 @@ impl ParseMemory for Unmetered {
 const TOKEN_TEXT_BYTES: usize = 16;
 /// `1,` and the like.
 const TOKENS_OF_EXPRESSION: usize = 2;
-/// A statement without its expressions.
-const STATEMENT_BYTES: usize =
-    size_of::<Statement>() + size_of::<ast::Statement>() + size_of::<ast::Query>() + size_of::<ast::Select>();
+/// A query without its expressions.
+const QUERY_BYTES: usize = size_of::<ast::Query>() + size_of::<ast::Select>() + size_of::<ast::TableWithJoins>();
+
+/// What a statement takes, by its tokens.
+fn statement_bytes(tokens: &[TokenWithSpan]) -> usize {
+    let is_query =
+        |token: &&TokenWithSpan| matches!(&token.token, Token::Word(word) if word.keyword == Keyword::SELECT);
+    let queries = tokens.iter().filter(is_query).count().max(1);
+    let expressions = tokens.len() / TOKENS_OF_EXPRESSION;
+    size_of::<Statement>() + size_of::<ast::Statement>() + queries * QUERY_BYTES + expressions * size_of::<Expr>()
+}
 
 /// Parses exactly one statement.
 pub fn parse(text: &str) -> Result<Statement> {
