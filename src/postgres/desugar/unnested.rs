@@ -1,5 +1,6 @@
 //! Several lists that one query unnests: each gets a number where it has a cast, since the planner
-//! calls two alike that differ by their casts only.
+//! calls two alike that differ by their casts only, or a call of a volatile function, since those
+//! that are written alike are computed each.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -9,17 +10,17 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::functions::NUMBERED_LIST;
-use crate::syntax::{call_named, visit_expressions, visit_mut};
+use crate::syntax::{call_named, has_volatile, visit_expressions, visit_mut};
 
 const UNNEST: &str = "unnest";
 
-/// Numbers the lists that have casts, in each query that unnests several.
+/// Numbers the lists that have casts or volatile calls, in each query that unnests several.
 pub(super) fn number_unnested(statement: &mut Statement) {
     let mut lists = Lists::default();
     let _: ControlFlow<()> = visit_mut(statement, &mut lists);
     if lists.queries.iter().any(|numbers| numbers.len() > 1) {
         lists.numbering = true;
-        lists.entered = 0;
+        (lists.entered, lists.volatile) = (0, 0);
         let _: ControlFlow<()> = visit_mut(statement, &mut lists);
     }
 }
@@ -34,6 +35,8 @@ struct Lists {
     /// The queries around, from the outermost.
     around: Vec<usize>,
     numbering: bool,
+    /// How many lists with volatile calls were met.
+    volatile: usize,
 }
 
 impl VisitorMut for Lists {
@@ -58,12 +61,18 @@ impl VisitorMut for Lists {
         let Some(numbers) = self.around.last().and_then(|query| self.queries.get_mut(*query)) else {
             return ControlFlow::Continue(());
         };
+        let mut text = list.to_string();
+        let is_volatile = has_volatile(list);
+        if is_volatile {
+            self.volatile += 1;
+            text.push_str(&self.volatile.to_string());
+        }
         if !self.numbering {
             let next = numbers.len() + 1;
-            numbers.entry(list.to_string()).or_insert(next);
+            numbers.entry(text).or_insert(next);
         } else if numbers.len() > 1
-            && has_cast(list)
-            && let Some(number) = numbers.get(&list.to_string())
+            && (is_volatile || has_cast(list))
+            && let Some(number) = numbers.get(&text)
         {
             let number = Expr::value(Value::Number(number.to_string(), false));
             let list_alone = std::mem::replace(list, Expr::value(Value::Null));

@@ -235,8 +235,10 @@ fn written(field: &Field, civil: &Civil, zone: Option<(&Zone, i64)>) -> String {
     let hour = time / MICROS_PER_HOUR;
     let micros = time % MICROS_PER_SECOND;
     // Years before the first are counted backwards.
-    let year = if civil.year > 0 { civil.year } else { 1 - civil.year };
+    let counted = |year: i64| if year > 0 { year } else { 1 - year };
+    let year = counted(civil.year);
     let (iso_year, iso_week) = civil.iso_week();
+    let iso_year = counted(iso_year);
     let weekday = iso_weekday(civil.days());
     let word = |word: &str, width: usize| {
         let word = match case {
@@ -296,7 +298,9 @@ fn written(field: &Field, civil: &Civil, zone: Option<(&Zone, i64)>) -> String {
         "W" => ((civil.day - 1) / 7 + 1).to_string(),
         "WW" => number((civil.day_of_year() - 1) / 7 + 1, 2),
         "IW" => number(iso_week, 2),
-        "CC" => number(if civil.year > 0 { (civil.year + 99) / 100 } else { -((100 - civil.year) / 100) }, 2),
+        "CC" if civil.year > 0 => number((civil.year + 99) / 100, 2),
+        // The sign is not counted among the digits.
+        "CC" => format!("-{}", number((100 - civil.year) / 100, 2)),
         "J" => (civil.days() + JULIAN_EPOCH).to_string(),
         "Q" => ((civil.month - 1) / 3 + 1).to_string(),
         "TZ" => {

@@ -19,6 +19,7 @@ use super::scope::{Level, Resolver, parts, unwrapped};
 use super::subqueries::number_subqueries;
 use super::volatile;
 use crate::plan_size::{columns_of, excess_columns};
+use crate::syntax::has_volatile;
 
 /// As in PostgreSQL. Columns of `*` do not count: a table here can have more.
 const SELECT_ITEMS_MAX: usize = 1664;
@@ -51,6 +52,10 @@ impl Resolver<'_> {
         let mut named = Vec::new();
         if is_grouped(select) {
             named = named_columns(select.having.as_ref(), None);
+            // Terms that are named by position or label are an item each.
+            if select.distinct.is_none() && !has_volatile(&select.group_by) {
+                items.iter_mut().for_each(|item| volatile::number(&mut item.expr, &mut self.volatile_calls));
+            }
         }
         let distinct_on = matches!(select.distinct, Some(Distinct::On(_)));
         if let Some(order_by) = order_by.as_deref_mut() {

@@ -5,9 +5,7 @@
 use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
 
 use crate::functions::NUMBERED_CALL;
-use crate::syntax::{call_named, visit_own_expressions_mut};
-
-const VOLATILE: [&str; 3] = ["clock_timestamp", "gen_random_uuid", "random"];
+use crate::syntax::{call_named, is_volatile, visit_own_expressions_mut};
 
 /// Numbers the volatile calls in the arguments of an aggregate.
 pub(super) fn number_in_arguments(function: &mut Function, numbers: &mut usize) {
@@ -29,9 +27,4 @@ pub(super) fn number(expr: &mut Expr, numbers: &mut usize) {
             *expr = call_named(NUMBERED_CALL, vec![call, number]);
         }
     });
-}
-
-fn is_volatile(function: &Function) -> bool {
-    let name = function.name.0.last().and_then(|part| part.as_ident());
-    name.is_some_and(|name| VOLATILE.iter().any(|known| name.value.eq_ignore_ascii_case(known)))
 }

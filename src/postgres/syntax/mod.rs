@@ -16,6 +16,7 @@ mod row_locks;
 mod source;
 mod statement;
 mod visit;
+mod volatile;
 
 pub use aggregates::is_aggregate;
 pub(crate) use collation::is_byte_order;
@@ -43,3 +44,4 @@ pub(crate) use visit::{visit, visit_mut, visit_own_expressions_mut};
 pub use visit::{
     visit_expressions, visit_expressions_mut, visit_relations_mut, visit_selects_mut, visit_table_factors_mut,
 };
+pub(crate) use volatile::{has_volatile, is_volatile};
