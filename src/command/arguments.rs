@@ -115,6 +115,13 @@ pub(super) struct SqlArguments {
     #[command(flatten)]
     pub(super) engine: EngineArguments,
 
+    /// Have a server that runs do it, over the Postgres wire and without TLS:
+    /// postgresql://rowkey@127.0.0.1:5433/devstoreaccount1. For a prompt there is psql
+    #[arg(long, value_name = "URL", conflicts_with_all = [
+        "data", "spill_dir", "account", "sample", "read_only", "durability", "cache_mib", "memory_mib", "prompt",
+    ])]
+    pub(super) server: Option<String>,
+
     /// Type statements at a prompt, also with --sample
     #[arg(long, conflicts_with_all = ["query", "file"])]
     pub(super) prompt: bool,

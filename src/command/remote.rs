@@ -5,9 +5,11 @@ use std::pin::pin;
 use std::str::FromStr;
 
 use futures::{StreamExt, stream};
+use tokio_postgres::error::ErrorPosition;
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls};
 
 use super::failure::{Failure, tell};
+use rowkey_sql::session::{Error, SqlState};
 
 const USER: &str = "rowkey";
 const DATABASE: &str = "devstoreaccount1";
@@ -53,6 +55,23 @@ pub(super) fn failure(error: tokio_postgres::Error) -> Failure {
              reached by psql and its \\copy",
         ),
     }
+}
+
+/// The error of a statement.
+pub(super) fn refused(error: tokio_postgres::Error) -> Failure {
+    let Some(told) = error.as_db_error() else { return failure(error) };
+    let sqlstate = SqlState::from_code(told.code().code()).unwrap_or(SqlState::INTERNAL_ERROR);
+    let mut refused = Error::new(sqlstate, told.message());
+    if let Some(hint) = told.hint() {
+        refused = refused.with_hint(hint);
+    }
+    if let Some(detail) = told.detail() {
+        refused = refused.with_detail(detail);
+    }
+    if let Some(ErrorPosition::Original(position)) = told.position() {
+        refused = refused.at(*position as usize);
+    }
+    refused.into()
 }
 
 /// The message with what is behind it.

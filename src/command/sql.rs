@@ -1,12 +1,14 @@
 //! `rowkey sql`: statements from the command line, a file or standard input.
 
+mod remote;
+
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::arguments::SqlArguments;
 use super::failure::{ExitStatus, Failure};
-use super::output::{self, Form, ResultColumns};
+use super::output::{self, Form, ResultColumns, ResultWriter};
 use super::script::{HOW_TO_ASK, read_file, read_standard_input};
 use super::{prompt, sample, tour};
 use rowkey_postgres::types::TextStyle;
@@ -27,6 +29,9 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
             "rowkey sql --sample --output csv 'SELECT ...'",
         ));
     }
+    if is_prompt && arguments.server.is_some() {
+        return Err(Failure::usage("there is no query for the server", "give it one, or use psql for a prompt"));
+    }
     let location = if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
     let text = match (arguments.query, arguments.file) {
         _ if is_tour || is_prompt => String::new(),
@@ -46,6 +51,18 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
     if statements.is_empty() && !has_commands && !is_tour && !is_prompt {
         return Err(Failure::usage("the input holds no statement", HOW_TO_ASK));
     }
+    let form = arguments.output.unwrap_or(Form::Table);
+    if let Some(url) = &arguments.server {
+        if has_commands {
+            return Err(Failure::usage(
+                "commands that begin with a backslash are not for --server",
+                "use psql, which has them all",
+            ));
+        }
+        let mut out = BufWriter::new(io::stdout().lock());
+        let done = remote::execute(url, &statements, &mut Printer { form, tables: 0, out: &mut out }).await;
+        return ended(done, &mut out);
+    }
     if !arguments.sample
         && let Err(missing) = super::expect_folder(&location)
         && !makes_table_first(&statements)
@@ -59,7 +76,6 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
     if is_prompt {
         return prompt::run(database, &location).await;
     }
-    let form = arguments.output.unwrap_or(Form::Table);
     if has_commands {
         return prompt::run_text(database, &location, text, form).await;
     }
@@ -69,7 +85,11 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
     } else {
         execute(&database, &statements, form, &mut out).await
     };
-    // Results before an error are printed before its message.
+    ended(done, &mut out)
+}
+
+/// Results before an error are printed before its message.
+fn ended(done: Result<(), Failure>, out: &mut dyn Write) -> Result<ExitStatus, Failure> {
     let flushed = out.flush();
     done?;
     flushed?;
@@ -170,6 +190,21 @@ impl Printer<'_> {
         Ok(())
     }
 
+    /// The writer of a result; none for one without columns.
+    fn writer(&mut self, columns: ResultColumns) -> Result<Option<Box<dyn ResultWriter>>, Failure> {
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        let writer = output::writer(self.form, columns)?;
+        if self.form.is_for_people() {
+            if self.tables > 0 {
+                writeln!(self.out)?;
+            }
+            self.tables += 1;
+        }
+        Ok(Some(writer))
+    }
+
     /// Prints rows as they come, at most `rows_max`. A result without columns prints nothing.
     async fn print(
         &mut self,
@@ -178,17 +213,7 @@ impl Printer<'_> {
         style: &Arc<TextStyle>,
         guard: &mut StatementGuard,
     ) -> Result<(), Failure> {
-        let columns = ResultColumns::of(rows, style);
-        let mut writer = match columns.is_empty() {
-            true => None,
-            false => Some(output::writer(self.form, columns)?),
-        };
-        if writer.is_some() && self.form.is_for_people() {
-            if self.tables > 0 {
-                writeln!(self.out)?;
-            }
-            self.tables += 1;
-        }
+        let mut writer = self.writer(ResultColumns::of(rows, style))?;
         let mut left = rows_max;
         while left > 0 {
             let most = usize::try_from(left).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);

@@ -1,4 +1,4 @@
-//! `rowkey import --server` and `rowkey export --server` as they are typed.
+//! `rowkey import|export|sql --server` as they are typed.
 
 use std::fs;
 
@@ -75,6 +75,55 @@ fn a_server_that_runs_is_imported_into_and_exported_from() {
     let left = fs::read_dir(scratch.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
     let left: Vec<_> = left.filter(|name| name.to_string_lossy().contains("failed")).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Values of every type, more rows than are printed at a time, and NULLs.
+const VALUES: &str = "SELECT n, n * 1.50 AS amount, n % 2 = 0 AS even, '{\"a\": 1}'::jsonb AS document, \
+    json '[1, 2]' AS items, array[n, NULL] AS list, timestamptz '2020-01-01 10:00:00.5+00' AS at, '\\x00ff'::bytea \
+    AS data, 'NaN'::float8 AS ratio, interval '1 day 2 hours' AS span, date '2020-01-01' AS day, time '10:00' AS hour, \
+    'it''s, \"quoted\"' AS text, nullif(n, 3) AS gap, uuid 'c2a5fb80-8ac4-4a5c-9f01-3b4d6a2f7e11' AS id \
+    FROM generate_series(1, 10000) AS g(n)";
+
+#[test]
+fn statements_run_by_a_server_print_as_in_a_folder() {
+    let server = ServerProcess::start(serve().args(["--data", ":memory:"])).expect("a server");
+    let url = format!("postgresql://rowkey@{}", server.address());
+    let served = |more: &[&str]| rowkey(&[&["sql", "--server", &url], more].concat());
+    let of_folder = |more: &[&str]| rowkey(&[&["sql", "--data", ":memory:"], more].concat());
+    for form in ["table", "csv", "json", "ndjson", "tsv", "markdown", "lines"] {
+        for query in [VALUES, "SELECT 1 AS a WHERE false", "VALUES (1.5), (NULL)"] {
+            let arguments = ["--output", form, query];
+            let (served, of_folder) = (served(&arguments), of_folder(&arguments));
+            assert_eq!((served.code, &served.out), (0, &of_folder.out), "{form}: {}", served.err);
+        }
+    }
+    let style = "SET TimeZone = 'Asia/Tokyo'; SET DateStyle = German; SELECT timestamptz '2020-01-01 10:00:00+00' AS at";
+    assert_eq!(served(&["--output", "csv", style]).out, "at\n01.01.2020 19:00:00 JST\n");
+
+    // One session runs them all, and what is committed stays.
+    let made = served(&[
+        "CREATE TABLE Pets (); BEGIN; INSERT INTO Pets VALUES ('a', '1'); COMMIT; BEGIN; DELETE FROM Pets; ROLLBACK; \
+         INSERT INTO Pets VALUES ('a', '2'), ('a', '3') RETURNING rowkey",
+    ]);
+    let printed = "INSERT 0 1\nDELETE 1\n RowKey\n--------\n 2\n 3\n(2 rows)\nINSERT 0 2\n\n";
+    assert_eq!((made.code, made.out.trim_end()), (0, printed.trim_end()), "{}", made.err);
+    assert_eq!(served(&["--output", "csv", "SELECT count(*) FROM Pets"]).out, "count\n3\n");
+
+    let wrong = served(&["SELECT 1 AS kept; SELECT nothing FROM Pets"]);
+    assert!(wrong.code == 1 && wrong.out.contains("kept") && wrong.err.contains("\n               ^"), "{}", wrong.err);
+    let half = served(&["--output", "json", "SELECT 10 / (5 - n) AS x FROM generate_series(1, 9) AS g(n)"]);
+    assert!(half.code == 1 && half.err.contains("division by zero") && !half.out.ends_with("]\n"), "{}", half.out);
+    let record = served(&["--output", "json", "SELECT row(1, 2) AS r"]);
+    assert!(record.code == 1 && record.err.contains("record"), "{}", record.err);
+    for (arguments, wanted) in [
+        (&["\\d"][..], "psql"),
+        (&["COPY Pets TO STDOUT"], "--server"),
+        (&["--sample", "SELECT 1"], "--sample"),
+        (&["--durability", "sync", "SELECT 1"], "--durability"),
+    ] {
+        let run = served(arguments);
+        assert!(run.code == 2 && run.err.contains(wanted), "{arguments:?}: {} {}", run.code, run.err);
+    }
 }
 
 #[test]

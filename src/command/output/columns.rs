@@ -16,11 +16,22 @@ use rowkey_sql::session::Rows;
 pub(crate) struct ResultColumns {
     fields: Arc<[FieldRef]>,
     style: Arc<TextStyle>,
+    /// Of values that come as texts, whether they are numbers.
+    numbers: Option<Arc<[bool]>>,
 }
 
 impl ResultColumns {
     pub(crate) fn new(fields: impl IntoIterator<Item = FieldRef>, style: &Arc<TextStyle>) -> Self {
-        Self { fields: fields.into_iter().collect(), style: Arc::clone(style) }
+        Self { fields: fields.into_iter().collect(), style: Arc::clone(style), numbers: None }
+    }
+
+    /// Columns of texts, which stand for values of `types`.
+    pub(crate) fn of_texts(
+        fields: impl IntoIterator<Item = FieldRef>,
+        types: impl IntoIterator<Item = Option<&'static PostgresType>>,
+    ) -> Self {
+        let numbers = types.into_iter().map(|ty| ty.is_some_and(is_number)).collect();
+        Self { numbers: Some(numbers), ..Self::new(fields, &Arc::default()) }
     }
 
     pub(crate) fn of(rows: &Rows, style: &Arc<TextStyle>) -> Self {
@@ -42,7 +53,10 @@ impl ResultColumns {
 
     /// For each column, whether psql aligns it on the right.
     pub(super) fn are_numbers(&self) -> Vec<bool> {
-        self.fields.iter().map(|field| type_of(field).is_some_and(is_number)).collect()
+        match &self.numbers {
+            Some(numbers) => numbers.to_vec(),
+            None => self.fields.iter().map(|field| type_of(field).is_some_and(is_number)).collect(),
+        }
     }
 
     /// The text of a batch of the result.
