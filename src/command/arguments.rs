@@ -20,7 +20,7 @@ use rowkey_sql::session::memory_bytes_available;
 pub(super) use table_service::{AccountArguments, AccountCommand, LogForm, RestArguments};
 
 /// Where the data lies unless something else is said.
-const DATA_DEFAULT: &str = "./rowkey-data";
+pub(super) const DATA_DEFAULT: &str = "./rowkey-data";
 /// A database that is gone when the process ends.
 pub(super) const DATA_MEMORY: &str = ":memory:";
 /// A server with less for its queries gives memory back as soon as it is free.

@@ -6,11 +6,12 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::arguments::SqlArguments;
+use super::arguments::{DATA_DEFAULT, DATA_MEMORY, SqlArguments};
 use super::failure::{ExitStatus, Failure};
 use super::output::{self, Form, ResultColumns, ResultWriter};
 use super::script::{HOW_TO_ASK, read_file, read_standard_input};
 use super::{prompt, sample, tour};
+use rowkey_postgres::syntax::visit_relations_mut;
 use rowkey_postgres::types::TextStyle;
 use rowkey_sql::engine::Engine;
 use rowkey_sql::session::{Error, Outcome, Request, Rows, Session, SqlState, StatementGuard, parse_all, write_tag};
@@ -32,7 +33,8 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
     if is_prompt && arguments.server.is_some() {
         return Err(Failure::usage("there is no query for the server", "give it one, or use psql for a prompt"));
     }
-    let location = if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
+    let mut location =
+        if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
     let text = match (arguments.query, arguments.file) {
         _ if is_tour || is_prompt => String::new(),
         (Some(query), _) => query,
@@ -67,7 +69,10 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
         && let Err(missing) = super::expect_folder(&location)
         && !makes_table_first(&statements)
     {
-        return Err(missing);
+        if location != DATA_DEFAULT || !statements.iter().any(|text| reads_export(text)) {
+            return Err(missing);
+        }
+        location = DATA_MEMORY.to_owned();
     }
     let database = super::open_with(&location, &arguments.data, &arguments.engine).await?;
     if arguments.sample {
@@ -122,6 +127,19 @@ fn makes_table_first(statements: &[String]) -> bool {
     });
     let first = requests.find(|request| !matches!(request, Some(Request::Command(_))));
     first.flatten().is_some_and(|request| request.makes_table())
+}
+
+/// Whether a statement reads a file, whose path is a name in single quotes.
+fn reads_export(text: &str) -> bool {
+    let Some(mut query) = parse_all(text).ok().and_then(|parsed| parsed.first()?.request.statement().ok().cloned())
+    else {
+        return false;
+    };
+    let mut reads = false;
+    visit_relations_mut(&mut query, |name| {
+        reads |= name.0.iter().any(|part| part.as_ident().is_some_and(|ident| ident.quote_style == Some('\'')));
+    });
+    reads
 }
 
 /// Runs the statements in order and prints each result before the next statement runs. The first

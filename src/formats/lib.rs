@@ -20,6 +20,7 @@ mod decode;
 pub mod entity_json;
 mod error;
 mod export;
+mod file_version;
 mod format;
 #[cfg(test)]
 mod fuzz;
@@ -54,6 +55,7 @@ pub use decode::{Counts, decode};
 pub use error::{Error, Reject};
 pub use export::open as open_export;
 pub use export::{EntityWriter, ExportFormat, ExportTarget, Layout, LineOutput, TableWriter};
+pub use file_version::FileVersion;
 pub use format::Format;
 pub use key_columns::{KeyColumns, KeyTemplate};
 pub use manifest::Manifest;

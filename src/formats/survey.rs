@@ -25,11 +25,13 @@ struct Found {
 
 /// One property of a [`Survey`].
 #[derive(Debug, Clone)]
-pub(crate) struct SurveyedProperty {
+pub struct SurveyedProperty {
+    /// Its number among the names of the survey.
     pub id: PropertyId,
     pub name: Arc<str>,
     /// In the order of their names.
     pub types: Vec<EdmType>,
+    /// Some DateTime is no whole number of microseconds.
     pub ticks: bool,
 }
 
@@ -66,7 +68,7 @@ impl Survey {
     }
 
     /// In the order of their names.
-    pub(crate) fn properties(&self) -> Vec<SurveyedProperty> {
+    pub fn properties(&self) -> Vec<SurveyedProperty> {
         let names = self.names.all();
         let numbered = (0..).map(PropertyId).zip(&names).zip(&self.found);
         let mut properties: Vec<SurveyedProperty> = numbered

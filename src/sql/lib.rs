@@ -21,6 +21,7 @@ pub mod engine;
 mod entity_service;
 mod executor;
 mod explain;
+mod export_files;
 pub mod odata;
 mod planner;
 mod provider;

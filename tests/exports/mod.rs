@@ -5,5 +5,6 @@ mod damage;
 mod entities;
 mod lossless;
 mod own_folder;
+mod read_as_tables;
 mod server;
 mod wire;

@@ -97,7 +97,8 @@ fn statements_run_by_a_server_print_as_in_a_folder() {
             assert_eq!((served.code, &served.out), (0, &of_folder.out), "{form}: {}", served.err);
         }
     }
-    let style = "SET TimeZone = 'Asia/Tokyo'; SET DateStyle = German; SELECT timestamptz '2020-01-01 10:00:00+00' AS at";
+    let style =
+        "SET TimeZone = 'Asia/Tokyo'; SET DateStyle = German; SELECT timestamptz '2020-01-01 10:00:00+00' AS at";
     assert_eq!(served(&["--output", "csv", style]).out, "at\n01.01.2020 19:00:00 JST\n");
 
     // One session runs them all, and what is committed stays.

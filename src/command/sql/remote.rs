@@ -19,7 +19,7 @@ use rowkey_postgres::types::{
 };
 use rowkey_sql::session::{Request, parse_all, write_tag};
 
-/// Has the statements run in order, by one session, and prints each result before the next statement
+/// Has the statements run in order, by one session, and prints each result before the next one
 /// runs. The first error ends it.
 pub(super) async fn execute(url: &str, statements: &[String], printer: &mut Printer<'_>) -> Result<(), Failure> {
     let client = remote::connect(url).await?;

@@ -33,6 +33,7 @@ use crate::by_key::{self, Analyzed};
 use crate::compute::ComputeRuntime;
 use crate::definitions::{self, Definition, EntityTypes};
 use crate::explain::AccessPaths;
+use crate::export_files::StatementExports;
 use crate::planner::{
     ACCESS_PATHS, BaseState, Column, ENTITY_TYPES, MakeFunctions, PUBLIC, PlanningContext, PlanningSettings,
     SnapshotCatalog, StatementPlanner, ViewExpansion,
@@ -576,6 +577,7 @@ impl Compiler {
             system: system.clone(),
             views: Arc::new(ViewExpansion::new(settings.clone(), system.clone(), OWN_FUNCTIONS)),
             rows: None,
+            exports: context.session.exports.as_ref().map(|files| StatementExports::new(files, &context.signals)),
         };
         PlanningContext::new(settings, tables, system, context.session.settings.search_path(), OWN_FUNCTIONS).planner()
     }

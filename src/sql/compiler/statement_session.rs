@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::prepared::Prepared;
+use crate::export_files::ExportFiles;
 use crate::registry::Registry;
 use crate::statement_statistics::StatementReads;
 use crate::system_catalog::CursorRow;
@@ -22,6 +23,8 @@ pub(crate) struct StatementSession {
     pub changes: SettingChanges,
     /// What the statement reads.
     pub reads: StatementReads,
+    /// Exports that it may read as tables; none for sessions that may read no files.
+    pub exports: Option<Arc<ExportFiles>>,
 }
 
 /// Settings changed by functions, in order.

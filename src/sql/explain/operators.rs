@@ -30,6 +30,7 @@ use super::analyze::{Started, actual};
 use super::estimate::{Rows, of_read, over};
 use super::node::{Actual, Node, Property};
 use super::read::{TableRead, address, title};
+use crate::export_files::ExportScanExec;
 use crate::provider::EntityScanExec;
 use rowkey_postgres::ctes::{CteScanExec, WithExec};
 use rowkey_postgres::deparse::{deparse, deparse_list, quote_identifier};
@@ -184,6 +185,11 @@ impl Builder<'_> {
         }
         if let Some(scan) = plan.downcast_ref::<WorkTableExec>() {
             let node = named_scan("WorkTable Scan", "CTE Name", scan.name());
+            return self.node(plan, node, Vec::new(), names(plan), (Rows::Estimated, false));
+        }
+        if let Some(scan) = plan.downcast_ref::<ExportScanExec>() {
+            let (path, bytes) = scan.file();
+            let node = named_scan("File Scan", "File", &path).with("File Bytes", bytes);
             return self.node(plan, node, Vec::new(), names(plan), (Rows::Estimated, false));
         }
         if plan.is::<EmptyExec>() {

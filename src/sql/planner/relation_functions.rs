@@ -1,5 +1,5 @@
 //! Functions in FROM that stand for a query: `rowkey.odata`, `rowkey.entities_from_json` and
-//! `rowkey.summarize`.
+//! `rowkey.summarize`; and exports, which are named by their paths.
 //!
 //! Each becomes a subquery, or a table and a condition, before anything else looks at the
 //! statement. So it is planned, explained and kept in views like any other query.
@@ -20,6 +20,7 @@ use super::entities_relation::EntitiesRelation;
 use super::odata_relation;
 use super::snapshot_catalog::SnapshotCatalog;
 use super::summary_relation;
+use crate::export_files::EXPORTS;
 use crate::system_catalog::ROWKEY_SCHEMA;
 
 const ODATA: &str = "odata";
@@ -41,9 +42,8 @@ pub(super) fn expand(statement: &mut ast::Statement, tables: &SnapshotCatalog, s
         Ok(())
     })?;
     visit_table_factors_mut(statement, |factor| -> Result<()> {
-        let TableFactor::Table { name, alias, args: Some(arguments), with_ordinality, .. } = factor else {
-            return Ok(());
-        };
+        let TableFactor::Table { name, alias, args, with_ordinality, .. } = factor else { return Ok(()) };
+        let Some(arguments) = args else { return name_export(name, tables, source) };
         let Some(function) = function_named(name) else { return Ok(()) };
         let at = source.position(name.span().start);
         if *with_ordinality {
@@ -77,6 +77,23 @@ pub(super) fn expand(statement: &mut ast::Statement, tables: &SnapshotCatalog, s
         insert.columns = columns_selected(insert);
     }
     if expanded { refuse_many_expressions(statement) } else { Ok(()) }
+}
+
+/// Opens the export that a name in single quotes is the path of, and names it.
+fn name_export(name: &mut ObjectName, tables: &SnapshotCatalog, source: &Source) -> Result<()> {
+    let path = match name.0.as_slice() {
+        [part] => part.as_ident().filter(|ident| ident.quote_style == Some('\'')).map(|ident| ident.value.clone()),
+        _ => None,
+    };
+    let Some(path) = path else { return Ok(()) };
+    let at = source.position(name.span().start);
+    let Some(exports) = &tables.exports else {
+        return Err(Error::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"'{path}'\"")).at(at));
+    };
+    exports.open(&path).map_err(|error| error.at(at))?;
+    let quoted = |name: &str| Ident::with_quote('"', name);
+    *name = ObjectName::from(vec![quoted(EXPORTS), quoted(&path)]);
+    Ok(())
 }
 
 /// Where `rowkey.odata` is all of FROM, its table stands there and its filter in WHERE, so that the

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::own_functions;
 use super::snapshot_catalog::PUBLIC;
+use crate::export_files::{EXPORTS, StatementExports};
 use crate::provider::ColumnsCache;
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, SystemCatalog};
 use rowkey_model::{AccountName, TableName};
@@ -27,6 +28,7 @@ pub(crate) struct SnapshotRelations {
     system: SystemCatalog,
     search_path: Arc<[String]>,
     columns: Arc<ColumnsCache>,
+    exports: Option<StatementExports>,
 }
 
 impl SnapshotRelations {
@@ -41,7 +43,13 @@ impl SnapshotRelations {
         if !search_path.iter().any(|schema| schema == PG_CATALOG) {
             search_path.insert(0, PG_CATALOG.to_owned());
         }
-        Self { snapshot: snapshot.clone(), account: account.clone(), system, search_path: search_path.into(), columns }
+        let search_path = search_path.into();
+        Self { snapshot: snapshot.clone(), account: account.clone(), system, search_path, columns, exports: None }
+    }
+
+    /// The same with the exports that a statement may read.
+    pub(crate) fn with_exports(self, exports: Option<StatementExports>) -> Self {
+        Self { exports, ..self }
     }
 
     /// The same relations along another search path.
@@ -86,6 +94,11 @@ impl SnapshotRelations {
                 system_columns: columns.hidden_count(),
                 key: vec![PARTITION_KEY.to_owned(), ROW_KEY.to_owned()],
             });
+        }
+        if schema == EXPORTS {
+            let columns = self.exports.as_ref()?.find(name)?.columns();
+            let (schema, name) = (schema.to_owned(), name.to_owned());
+            return Some(Relation { schema, name, columns, system_columns: 0, key: Vec::new() });
         }
         let name = if quoted { name.to_owned() } else { name.to_ascii_lowercase() };
         if schema == ROWKEY_SCHEMA {

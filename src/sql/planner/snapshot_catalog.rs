@@ -7,6 +7,7 @@ use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, 
 use datafusion::common::{DataFusionError, Result};
 
 use super::own_functions::{ACCESS_PATHS, ENTITY_TYPES};
+use crate::export_files::{EXPORTS, StatementExports};
 use crate::provider::{ColumnsCache, EntityTable, ScanOptions};
 use crate::system_catalog::{ROWKEY_SCHEMA, RowkeySchema, Setting, SystemCatalog};
 use rowkey_base::Error;
@@ -56,6 +57,8 @@ pub(crate) struct SnapshotCatalog {
     pub views: Arc<dyn Views>,
     /// Rows that a statement has in memory.
     pub rows: Option<Arc<dyn TableProvider>>,
+    /// Exports that the statement may read as tables.
+    pub exports: Option<StatementExports>,
 }
 
 impl SnapshotCatalog {
@@ -108,6 +111,7 @@ impl CatalogProvider for SnapshotCatalog {
                 let schema = RowkeySchema::new(snapshot, account, Arc::clone(&self.files), status, session);
                 Some(schema.with_settings(self.views.settings()).schema())
             }
+            EXPORTS => self.exports.clone().map(|exports| Arc::new(exports) as _),
             name => self.system.schema(name),
         }
     }

@@ -72,7 +72,8 @@ impl PlanningContext {
         functions: MakeFunctions,
     ) -> Self {
         let relations =
-            SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path, Arc::clone(&tables.columns));
+            SnapshotRelations::new(&tables.snapshot, &tables.account, system, search_path, Arc::clone(&tables.columns))
+                .with_exports(tables.exports.clone());
         Self { settings, tables, relations, functions }
     }
 
@@ -89,7 +90,8 @@ impl PlanningContext {
     /// The query of a view, planned as where the view will be read.
     pub(crate) async fn view_query(&self, statement: &Statement, query: &ast::Statement) -> Result<PlannedQuery> {
         let nested = Self {
-            tables: self.tables.views.nested(&self.tables),
+            // Others who read the view may read no files.
+            tables: SnapshotCatalog { exports: None, ..self.tables.views.nested(&self.tables) },
             relations: self.relations.along(vec![PUBLIC.to_owned()]),
             ..self.clone()
         };

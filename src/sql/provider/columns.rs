@@ -56,7 +56,7 @@ pub(crate) enum WidenedType {
 }
 
 impl WidenedType {
-    fn of(types: &[EdmType]) -> Self {
+    pub(crate) fn of(types: &[EdmType]) -> Self {
         if !types.iter().all(|edm| edm.is_numeric()) {
             WidenedType::Text
         } else if types.contains(&EdmType::Double) {

@@ -32,7 +32,7 @@ impl WidenedType {
     }
 
     /// A value in the widened type; text that is not there yet is written to `written`.
-    fn widen<'v>(self, value: ValueRef<'v>, written: &'v mut String) -> Option<ValueRef<'v>> {
+    pub(crate) fn widen<'v>(self, value: ValueRef<'v>, written: &'v mut String) -> Option<ValueRef<'v>> {
         Some(match (self, value) {
             (WidenedType::Int64, ValueRef::Int32(value)) => ValueRef::Int64(value.into()),
             (WidenedType::Double, ValueRef::Int32(value)) => ValueRef::Double(value.into()),

@@ -12,6 +12,7 @@ use crate::compute::ComputeRuntime;
 use crate::definitions::Definition;
 use crate::executor::copy::{CopyIn, CopyOut, imports_entities};
 use crate::executor::{Executor, Portal, PortalState, Rows, ValuesMemory};
+use crate::export_files::ExportFiles;
 use crate::planner::Column;
 use crate::registry::Registration;
 use crate::session::transaction::{Transaction, TransactionStatus};
@@ -63,6 +64,8 @@ pub struct Session {
     /// The COPY whose rows come, or whose entities go.
     copying: Option<RunningStatement>,
     file_access: FileAccess,
+    /// Exports read as tables, if it may read all files.
+    exports: Option<Arc<ExportFiles>>,
 }
 
 /// What running a statement gave.
@@ -108,14 +111,16 @@ impl Session {
             notices: Vec::new(),
             told_without_effect: BTreeSet::new(),
             file_access: FileAccess::Nowhere,
+            exports: None,
             compiler,
         };
         given.into_iter().for_each(|definition| session.tell_without_effect(definition));
         session
     }
 
-    /// Allows COPY TO to write files.
+    /// Allows COPY TO to write files, and where it may write all, queries to read exports.
     pub fn allow_files(&mut self, access: FileAccess) {
+        self.exports = (access == FileAccess::Anywhere).then(Arc::default);
         self.file_access = access;
     }
 
@@ -452,6 +457,7 @@ impl Session {
             registry: Arc::clone(self.registration.registry()),
             changes: self.changes.clone(),
             reads: self.reads.clone(),
+            exports: self.exports.clone(),
         };
         StatementContext {
             snapshot,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef};
 
+use crate::export_files::EXPORTS;
 use crate::planner::PUBLIC;
 use crate::planner::StatementPlanner;
 use crate::provider::{ColumnSource, TableColumns};
@@ -78,6 +79,10 @@ impl Takes {
 impl Target {
     /// The table of a resolved name.
     pub(crate) fn of(planner: &StatementPlanner, schema: &str, name: &str, verb: &str) -> Result<Self> {
+        if schema == EXPORTS {
+            let message = format!("cannot change file \"{name}\": exports are only read");
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message));
+        }
         if schema != PUBLIC {
             let message = format!("permission denied: \"{schema}.{name}\" is a system catalog");
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message));
