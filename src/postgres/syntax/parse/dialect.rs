@@ -8,8 +8,9 @@ use datafusion::sql::sqlparser::ast::{BinaryOperator, DescribeAlias, Expr, State
 use datafusion::sql::sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::limits::is_word;
 use crate::syntax::visit_expressions;
 
 /// [`PostgreSqlDialect`] whose arguments are named by identifiers alone, as PostgreSQL 15 has them.
@@ -23,6 +24,8 @@ use crate::syntax::visit_expressions;
 pub(super) struct PostgresDialect {
     /// How many expressions may still be begun.
     left: Cell<usize>,
+    /// Whether there is no NATURAL JOIN, which has no ON that another join could wait for.
+    nests_joins: bool,
 }
 
 /// How many expressions are begun for each token at most, and in addition: without a detour there
@@ -84,9 +87,11 @@ const MATCHES: [Token; 8] = [
 ];
 
 impl PostgresDialect {
-    /// For a statement of so many tokens.
-    pub(super) fn of_tokens(tokens: usize) -> Self {
-        Self { left: Cell::new(tokens.saturating_mul(BEGUN_FOR_TOKEN).saturating_add(BEGUN_IN_ADDITION)) }
+    /// For a statement of these tokens.
+    pub(super) fn of_tokens(tokens: &[TokenWithSpan]) -> Self {
+        let left = tokens.len().saturating_mul(BEGUN_FOR_TOKEN).saturating_add(BEGUN_IN_ADDITION);
+        let nests_joins = !tokens.iter().any(|token| is_word(&token.token, &[Keyword::NATURAL]));
+        Self { left: Cell::new(left), nests_joins }
     }
 
     /// The bounds of BETWEEN. Symmetric ones hold one way or the other, and are written twice, as
@@ -296,6 +301,11 @@ macro_rules! as_the_parser_has_it {
 impl Dialect for PostgresDialect {
     fn supports_named_fn_args_with_expr_name(&self) -> bool {
         false
+    }
+
+    /// `a JOIN b JOIN c ON .. ON ..`: the second join is the right side of the first.
+    fn supports_left_associative_joins_without_parens(&self) -> bool {
+        !self.nests_joins
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {

@@ -23,6 +23,9 @@ const CALLS_MAX: usize = 32;
 /// Deepest nesting of calls that are planned as CASE, each with two copies of what is within it.
 const COPYING_CALLS_MAX: usize = 10;
 
+/// Most joins that wait for their ON, one in the other: `a JOIN b JOIN c ON .. ON ..`.
+const JOINS_WAITING_MAX: usize = 10;
+
 const QUICK_BYTES_MAX: usize = 16 << 10;
 /// The parser takes twice the time for each level of calls in calls.
 const QUICK_DEPTH_MAX: usize = 6;
@@ -48,6 +51,8 @@ struct Open {
     comparisons: usize,
     /// Casts and the like since the last operator.
     postfix: usize,
+    /// Joins without their ON or USING yet.
+    joins: usize,
     /// Levels of calls that it stands for.
     calls: usize,
     /// Levels of calls that are planned as CASE.
@@ -120,9 +125,19 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
                     }
                 }
                 Keyword::END => cases = cases.saturating_sub(1),
-                Keyword::WHEN | Keyword::THEN | Keyword::ELSE | Keyword::ON | Keyword::WHERE => {
+                Keyword::JOIN if !is_word(before, &[Keyword::CROSS, Keyword::NATURAL]) => {
+                    innermost.joins += 1;
+                    if innermost.joins > JOINS_WAITING_MAX {
+                        let message = format!("more than {JOINS_WAITING_MAX} joins without ON in a row");
+                        return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message)
+                            .with_hint("put ON behind the table that is joined"));
+                    }
+                }
+                Keyword::ON | Keyword::USING => {
+                    innermost.joins = innermost.joins.saturating_sub(1);
                     innermost.comparisons = 0;
                 }
+                Keyword::WHEN | Keyword::THEN | Keyword::ELSE | Keyword::WHERE => innermost.comparisons = 0,
                 Keyword::LIKE | Keyword::ILIKE | Keyword::SIMILAR => innermost.comparisons += 1,
                 Keyword::NOT | Keyword::IS | Keyword::COLLATE | Keyword::ZONE => innermost.postfix += 1,
                 _ => {}
@@ -157,6 +172,11 @@ pub(super) fn refuse(tokens: &[TokenWithSpan]) -> Result<()> {
         before = token;
     }
     Ok(())
+}
+
+/// Whether a token is one of some words.
+pub(super) fn is_word(token: &Token, words: &[Keyword]) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && words.contains(&word.keyword))
 }
 
 /// Whether a token is an operator between two values, or before one, other than a comparison.

@@ -154,7 +154,7 @@ fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
     let tokens = &*tokens;
     limits::refuse(tokens)?;
     abbreviations::refuse_rows_from(tokens)?;
-    let dialect = PostgresDialect::of_tokens(tokens.len());
+    let dialect = PostgresDialect::of_tokens(tokens);
     let mut parser = parser(&dialect, &merge_actions::with_known_actions(tokens));
     let parsed = parser.parse_statement();
     let mut parsed = parsed.map_err(|error| unparsed(&dialect, &error, source, tokens))?;
@@ -173,7 +173,7 @@ fn parsed(tokens: &[TokenWithSpan], source: &Source) -> Result<ast::Statement> {
 fn expressions(words: &mut Words<'_>) -> Result<Vec<Expr>> {
     let tokens = words.rest();
     limits::refuse(tokens)?;
-    let dialect = PostgresDialect::of_tokens(tokens.len());
+    let dialect = PostgresDialect::of_tokens(tokens);
     let mut parser = parser(&dialect, tokens);
     let parsed = parser.expect_token(&Token::LParen).and_then(|_| {
         if parser.consume_token(&Token::RParen) {
