@@ -137,7 +137,7 @@ fn returns_add(arguments: &Arguments) -> Result<DataType> {
     match number(arguments) {
         Some(Kind::Numeric) => {
             let (left, right) = digits(arguments);
-            Ok(decimal::sum_type(left, right))
+            decimal::sum_type(left, right)
         }
         Some(kind) => kind.arrow().map_or_else(|| no_operator(arguments), Ok),
         None => match interval_math::add_type(arguments.kind(0), arguments.kind(1)) {
@@ -172,7 +172,7 @@ fn returns_divide(arguments: &Arguments) -> Result<DataType> {
 
 fn returns_quotient(arguments: &Arguments, constants: Option<(Decimal, Decimal)>) -> Result<DataType> {
     returns_scaled(arguments, scales_interval(arguments, 0, 1), |left, right| {
-        decimal::quotient_type(left, right, constants)
+        Ok(decimal::quotient_type(left, right, constants))
     })
 }
 
@@ -185,7 +185,7 @@ fn scales_interval(arguments: &Arguments, span: usize, factor: usize) -> bool {
 fn returns_scaled(
     arguments: &Arguments,
     scales: bool,
-    of_digits: impl Fn((u8, i8), (u8, i8)) -> DataType,
+    of_digits: impl Fn((u8, i8), (u8, i8)) -> Result<DataType>,
 ) -> Result<DataType> {
     if has_text(arguments) {
         return no_operator(arguments);
@@ -196,7 +196,7 @@ fn returns_scaled(
     match number(arguments) {
         Some(Kind::Numeric) => {
             let (left, right) = digits(arguments);
-            Ok(of_digits(left, right))
+            of_digits(left, right)
         }
         Some(kind) => kind.arrow().map_or_else(|| no_operator(arguments), Ok),
         None if scales => Ok(super::kind::interval()),

@@ -21,13 +21,13 @@ pub(super) struct Decimal {
     scale: i8,
 }
 
-pub(super) fn sum_type(left: (u8, i8), right: (u8, i8)) -> DataType {
+pub(super) fn sum_type(left: (u8, i8), right: (u8, i8)) -> Result<DataType> {
     let scale = left.1.max(right.1);
     let whole = whole_digits(left).max(whole_digits(right));
     bounded(whole + i16::from(scale) + 1, scale)
 }
 
-pub(super) fn product_type(left: (u8, i8), right: (u8, i8)) -> DataType {
+pub(super) fn product_type(left: (u8, i8), right: (u8, i8)) -> Result<DataType> {
     let widest = left.1.max(right.1);
     let scale = left.1.saturating_add(right.1).min(PRODUCT_SCALE_MAX.max(widest));
     bounded(whole_digits(left) + whole_digits(right) + i16::from(scale), scale)
@@ -62,9 +62,14 @@ fn whole_digits((precision, scale): (u8, i8)) -> i16 {
     i16::from(precision) - i16::from(scale)
 }
 
-fn bounded(precision: i16, scale: i8) -> DataType {
+/// # Errors
+/// `NUMERIC_VALUE_OUT_OF_RANGE` for a scale beyond all digits, as literals may have.
+fn bounded(precision: i16, scale: i8) -> Result<DataType> {
+    if i16::from(scale) > i16::from(NUMERIC_DIGITS_MAX) {
+        return Err(too_large());
+    }
     let precision = precision.clamp(i16::from(scale).max(1), i16::from(NUMERIC_DIGITS_MAX)) as u8;
-    DataType::Decimal128(precision, scale)
+    Ok(DataType::Decimal128(precision, scale))
 }
 
 /// An argument as decimals with the scale of its type.

@@ -531,10 +531,10 @@ impl Resolver<'_> {
         let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
         let (left, right) = (as_bytes(left, right_kind)?, as_bytes(right, left_kind)?);
         let (left_kind, right_kind) = (self.kind(&left), self.kind(&right));
-        let joins = |kind: Option<Kind>| {
-            matches!(kind, None | Some(Kind::Text | Kind::Null | Kind::Array | Kind::Bytea | Kind::Other))
-        };
-        if !joins(left_kind) && !joins(right_kind) {
+        let joins =
+            |kind: Option<Kind>| matches!(kind, None | Some(Kind::Text | Kind::Null | Kind::Array | Kind::Other));
+        let are_bytes = left_kind == Some(Kind::Bytea) && right_kind == Some(Kind::Bytea);
+        if !are_bytes && !joins(left_kind) && !joins(right_kind) {
             let name = |kind: Option<Kind>| kind.map_or("unknown", Kind::name);
             let message = format!("operator does not exist: {} || {}", name(left_kind), name(right_kind));
             return fail(SqlState::UNDEFINED_FUNCTION, message);

@@ -170,6 +170,8 @@ impl Settings {
             // It always has a value of its own.
             (Some(_), None) if self.refuses_writes && key == READ_ONLY => Some("on".to_owned()),
             (Some(definition), None) if is_transaction_mode(&key) => Some(definition.default.to_owned()),
+            // The session may have another, which is there again when the transaction ends.
+            (Some(definition), None) if local => Some(self.reset_value(definition).to_owned()),
             (Some(_), None) => self.startup.get(&key).cloned(),
             (None, _) if key.starts_with("datafusion.") => {
                 let message = format!("invalid configuration parameter name \"{name}\"");

@@ -84,6 +84,17 @@ fn reset_goes_back_to_what_the_connection_began_with() {
 }
 
 #[test]
+fn a_local_default_is_the_default_until_the_transaction_ends() {
+    let mut settings = settings();
+    settings.set("work_mem", Some("1MB"), false).expect("set");
+    settings.save();
+    settings.set("work_mem", None, true).expect("reset");
+    assert_eq!(settings.get("work_mem"), Some("4MB"));
+    settings.forget(0);
+    assert_eq!(settings.get("work_mem"), Some("1MB"));
+}
+
+#[test]
 fn the_search_path_is_a_list_of_names() {
     let mut settings = settings();
     assert_eq!(settings.search_path(), ["public"]);
