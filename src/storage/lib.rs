@@ -49,7 +49,7 @@ pub use manifest::{Manifest, RangePartition, RangeStart};
 pub use operation::{Change, Condition, Content, Operation, Properties, Refusal, Written};
 pub use options::{FILE_BYTES, StoreOptions};
 pub use outputs::expect_outside;
-pub use read::EntityFilter;
+pub use read::{EntityFilter, FewRows};
 pub use repair::{LogRepair, Quarantined, repair_log};
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
 pub use state::Unlinked;

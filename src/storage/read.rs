@@ -38,6 +38,16 @@ pub(super) enum Reading {
 /// Batches of entities in key order.
 pub(crate) type EntityBatches = BoxStream<'static, Result<Vec<Entity>>>;
 
+/// Rows of a few pages: batches with all columns of a run file each, whose schemas differ from file
+/// to file.
+#[derive(Debug)]
+pub struct FewRows {
+    /// Each is in key order.
+    pub batches: Vec<RecordBatch>,
+    /// Whether each follows those before it in key order.
+    pub in_key_order: bool,
+}
+
 impl TableSnapshot {
     /// The entities of a range of keys, in key order; a batch of each lane is in memory.
     pub fn range(&self, files: Arc<RunFiles>, range: KeyRange) -> EntityBatches {
@@ -72,29 +82,26 @@ impl TableSnapshot {
         }
     }
 
-    /// The rows of a range of keys, in key order, where that is a matter of a few pages, which are
-    /// taken from `budget`: batches with all columns of a run file each, whose schemas differ from
-    /// file to file. `None` where there is more to read, or to merge.
+    /// The rows of a range of keys, where that is a matter of a few pages, which are taken from
+    /// `budget`. `None` where there is more to read, or recent writes are to be merged.
     pub async fn few_rows(
         &self,
         files: &RunFiles,
         range: &KeyRange,
         budget: &mut PageBudget,
-    ) -> Result<Option<Vec<RecordBatch>>> {
+    ) -> Result<Option<FewRows>> {
         if self.layers().is_some_and(|layers| layers.meets(range)) {
             return Ok(None);
         }
-        let mut found = Vec::new();
+        let mut found = FewRows { batches: Vec::new(), in_key_order: true };
         for partition in self.table.manifest.ranges_in(range) {
-            let mut runs = partition.files.iter().filter(|run| meets(run, range));
-            match (runs.next(), runs.next()) {
-                (None, _) => {}
-                (Some(run), None) => match files.rows_in(run, range, budget).await? {
-                    Some(rows) => found.extend(rows),
-                    None => return Ok(None),
-                },
-                // They may overlap.
-                (Some(_), Some(_)) => return Ok(None),
+            let mut batches_before = 0;
+            for run in partition.files.iter().filter(|run| meets(run, range)) {
+                let Some(rows) = files.rows_in(run, range, budget).await? else { return Ok(None) };
+                // A key is live in one of the files only, but they may overlap.
+                found.in_key_order &= batches_before == 0 || rows.is_empty();
+                batches_before += rows.len();
+                found.batches.extend(rows);
             }
         }
         Ok(Some(found))

@@ -53,10 +53,10 @@ fn field_of(sql_type: &SqlType) -> Result<Option<FieldRef>> {
         SqlType::Int(_) | SqlType::Integer(_) | SqlType::Int4(_) => plain(Kind::Int4),
         SqlType::BigInt(_) | SqlType::Int8(_) => plain(Kind::Int8),
         SqlType::Real | SqlType::Float4 => plain(Kind::Float4),
-        SqlType::Double(_) | SqlType::DoublePrecision | SqlType::Float8 | SqlType::Float64 => plain(Kind::Float8),
+        SqlType::DoublePrecision | SqlType::Float8 => plain(Kind::Float8),
         SqlType::Float(ExactNumberInfo::Precision(bits)) if *bits <= 24 => plain(Kind::Float4),
         SqlType::Float(_) => plain(Kind::Float8),
-        SqlType::Text | SqlType::String(_) => plain(Kind::Text),
+        SqlType::Text => plain(Kind::Text),
         SqlType::Bytea => plain(Kind::Bytea),
         SqlType::Uuid => {
             Ok(Some(Arc::new(Field::new("", DataType::FixedSizeBinary(16), true).with_extension_type(Uuid))))
@@ -101,7 +101,18 @@ fn field_of(sql_type: &SqlType) -> Result<Option<FieldRef>> {
                 None => Ok(None),
             }
         }
-        _ => Ok(None),
+        SqlType::Bit(_)
+        | SqlType::BitVarying(_)
+        | SqlType::VarBit(_)
+        | SqlType::GeometricType(_)
+        | SqlType::TsVector
+        | SqlType::TsQuery
+        | SqlType::Array(_) => Ok(None),
+        // Of other systems; some are types to the planner.
+        other => {
+            let name = other.to_string().to_lowercase();
+            fail(SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist"))
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::compute::concat_batches;
+use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::SchemaRef;
-use datafusion::common::DataFusionError;
+use datafusion::common::{DataFusionError, internal_err};
 
 use crate::access::AccessPath;
 use crate::provider::{EntityRows, EntityTable};
@@ -13,7 +13,7 @@ use rowkey_base::Result;
 use rowkey_model::{Cut, Interval, KeyRange, KeyRef};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::types::SqlValue;
-use rowkey_storage::run::{PageBudget, RunFiles};
+use rowkey_storage::run::{PageBudget, ROW_KEY, RunFiles};
 use rowkey_storage::{PropertyColumn, Snapshot, Table};
 
 /// What is read this way; for more, a scan is faster.
@@ -152,14 +152,23 @@ impl KeyRead {
                 for partition in partitions {
                     let range = KeyRange::rows(partition, &rows);
                     let Some(found) = table.few_rows(files, &range, &mut budget).await? else { return Ok(None) };
-                    for rows in found {
-                        let rows = rows.slice(0, rows.num_rows().min(left));
-                        left -= rows.num_rows();
+                    let one_after_the_other = found.in_key_order;
+                    let mut of_partition = Vec::with_capacity(found.batches.len());
+                    let mut wanted = if one_after_the_other { left } else { usize::MAX };
+                    for rows in &found.batches {
+                        let rows = rows.slice(0, rows.num_rows().min(wanted));
+                        wanted -= rows.num_rows();
                         if rows.num_rows() > 0 {
                             let arrays = self.columns.of_rows(&rows).map_err(from_datafusion)?;
-                            batches.push(batch(arrays, rows.num_rows()).map_err(from_datafusion)?);
+                            of_partition.push(batch(arrays, rows.num_rows()).map_err(from_datafusion)?);
                         }
                     }
+                    if !one_after_the_other {
+                        let merged = merged(schema, &of_partition, &found.batches).map_err(from_datafusion)?;
+                        of_partition = vec![merged.slice(0, merged.num_rows().min(left))];
+                    }
+                    left -= of_partition.iter().map(RecordBatch::num_rows).sum::<usize>();
+                    batches.extend(of_partition);
                 }
                 batches
             }
@@ -186,6 +195,23 @@ impl KeyRead {
             || (now.name == self.table.name && !now.has_other() && same_columns());
         same.then_some(now)
     }
+}
+
+/// Rows of one partition, in the order of their RowKeys; `keys` has those of the same batches.
+fn merged(schema: &SchemaRef, rows: &[RecordBatch], keys: &[RecordBatch]) -> datafusion::common::Result<RecordBatch> {
+    let mut order = Vec::with_capacity(keys.iter().map(RecordBatch::num_rows).sum());
+    for batch in keys {
+        let Some(row_keys) = batch.column_by_name(ROW_KEY).and_then(|column| column.as_string_view_opt()) else {
+            return internal_err!("rows of a file without their RowKeys");
+        };
+        for row_key in row_keys.iter() {
+            order.push((row_key, order.len() as u64));
+        }
+    }
+    // Stable sorts are quick where stretches are sorted.
+    order.sort_by_key(|(row_key, _)| *row_key);
+    let order: UInt64Array = order.into_iter().map(|(_, row)| row).collect();
+    Ok(take_record_batch(&concat_batches(schema, rows)?, &order)?)
 }
 
 /// What keys may be equal to: each text once, in the order of keys. Nothing is equal to NULL.

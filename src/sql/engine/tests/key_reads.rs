@@ -178,6 +178,14 @@ fn reads_by_key_run_as_the_planner_reads_them() {
         for engine in &engines {
             import(engine, "Tab", &text, file_bytes).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
         }
+        // Files that overlap the others, whose rows are newer.
+        for _ in 0..dice.below(3) {
+            let entities = 1 + dice.below(entities);
+            let newer = export(&mut dice, entities);
+            for engine in &engines {
+                import(engine, "Tab", &newer, file_bytes).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            }
+        }
         let mut sessions = engines.each_ref().map(session);
         let schema = all(&mut sessions[0], "SELECT * FROM Tab", &[]).expect("a table").schema();
         let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
