@@ -47,7 +47,7 @@ impl Connection {
         types: &[Option<&'static PostgresType>],
     ) -> Result<Arc<Prepared>> {
         let mut guard = self.guard_of_message();
-        let mut statements = guard.run(self.session.parse(text)).await?;
+        let mut statements = self.wire.while_sending(guard.run(self.session.parse(text))).await?;
         if statements.len() > 1 {
             let message = "cannot insert multiple commands into a prepared statement";
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
@@ -56,7 +56,8 @@ impl Connection {
             self.session.close_statement("");
         }
         let Some(statement) = statements.pop() else { return Ok(Arc::new(Prepared::empty(text))) };
-        let prepared = Arc::new(guard.run(self.session.prepare(Arc::new(statement), types)).await?);
+        let prepared = guard.run(self.session.prepare(Arc::new(statement), types));
+        let prepared = Arc::new(self.wire.while_sending(prepared).await?);
         self.session.keep_plan(text, types, &prepared);
         Ok(prepared)
     }
@@ -149,7 +150,10 @@ impl Connection {
                 self.session.put_portal(name, portal);
                 return self.wire.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
             }
-            let outcome = guard.run(pin!(self.session.run(&portal.prepared, &portal.parameters))).await?;
+            let outcome = self
+                .wire
+                .while_sending(guard.run(pin!(self.session.run(&portal.prepared, &portal.parameters))))
+                .await?;
             match outcome {
                 Outcome::Rows(rows) => portal.state = PortalState::Running(Box::new(rows)),
                 Outcome::Done(tag) => {

@@ -53,7 +53,11 @@ impl Connection {
         let mut sent = 0;
         while sent < rows_max {
             let most = usize::try_from(rows_max - sent).unwrap_or(usize::MAX).min(BATCH_ROWS_MAX);
-            let Some(batch) = guard.run(pin!(rows.next(most))).await? else { break };
+            let next = match sent {
+                0 => self.wire.while_sending(guard.run(pin!(rows.next(most)))).await?,
+                _ => guard.run(pin!(rows.next(most))).await?,
+            };
+            let Some(batch) = next else { break };
             let is_large = batch.get_array_memory_size() > BYTES_ENCODED_HERE_MAX;
             let encoders = if is_large { None } else { Some(encoding.encoders(&batch)?) };
             let mut from = 0;

@@ -47,7 +47,7 @@ impl Connection {
             }
             None => {}
         }
-        let statements = guard.run(self.session.parse(text)).await?;
+        let statements = self.wire.while_sending(guard.run(self.session.parse(text))).await?;
         if statements.is_empty() {
             return self.wire.push(&PgWireBackendMessage::EmptyQueryResponse(EmptyQueryResponse::new()));
         }
@@ -63,7 +63,8 @@ impl Connection {
                 // do not say otherwise.
                 self.session.begin_implicit()?;
             }
-            let prepared = Arc::new(guard.run(self.session.prepare(Arc::new(statement), &[])).await?);
+            let prepared = guard.run(self.session.prepare(Arc::new(statement), &[]));
+            let prepared = Arc::new(self.wire.while_sending(prepared).await?);
             if alone {
                 self.session.keep_plan(text, &[], &prepared);
             }
@@ -105,7 +106,7 @@ impl Connection {
         if prepared.parameters.len() != values.len() {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
         }
-        let outcome = guard.run(pin!(self.session.run(&prepared, &values))).await?;
+        let outcome = self.wire.while_sending(guard.run(pin!(self.session.run(&prepared, &values)))).await?;
         match outcome {
             Outcome::Done(tag) => Ok(tag),
             Outcome::Copy(copy) => Box::pin(self.copy(copy, guard)).await,

@@ -1,9 +1,12 @@
 //! Both directions of a connection: messages in, answers out.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::{Buf, BufMut, BytesMut};
+use futures::poll;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::response::{
     CommandComplete, ErrorResponse, NoticeResponse, ReadyForQuery, TransactionStatus as WireStatus,
@@ -215,6 +218,17 @@ impl Wire {
 
     pub(crate) fn is_large(&self) -> bool {
         self.buffer.len() >= CHUNK_BYTES
+    }
+
+    /// Does work of a statement. Where it has to be awaited, what was answered before goes out
+    /// first: of a pipeline, clients may wait for the first answers.
+    pub(crate) async fn while_sending<T>(&mut self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut work = pin!(work);
+        if let Poll::Ready(done) = poll!(work.as_mut()) {
+            return done;
+        }
+        self.write_some()?;
+        work.await
     }
 
     /// Sends what there is, and waits while the client does not read. Dropped while it waits, it

@@ -1,6 +1,7 @@
 //! Many messages before the first answer is read.
 
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -348,4 +349,51 @@ fn a_pipeline_is_a_transaction_up_to_its_sync() {
     assert_eq!(other.answer().kinds, "12C3Z");
     assert_eq!(other.value("select count(*) from things where rowkey = 'alone'"), "1");
     server.assert_well();
+}
+
+/// Answers of a pipeline go out while a later statement runs, and its errors as they come.
+#[test]
+fn the_first_answers_of_a_pipeline_do_not_wait_for_the_last() {
+    let server = Server::empty();
+    let mut other = server.connect();
+    let question = |sql: &str| [parse("", sql, &[]), bind("", "", &[]), execute("", 0), sync()].concat();
+    let simple = |sql: &str| query(sql);
+    for ask in [&question as &dyn Fn(&str) -> Vec<u8>, &simple] {
+        let mut client = server.connect();
+        let messages = ["select 1", "select 1 / 0", "select pg_sleep(600)", "select 2"].map(ask).concat();
+        client.send(&messages).expect("sent");
+        assert_eq!(client.answer().rows, [[Some("1".to_owned())]]);
+        assert_eq!(client.answer().code(), "22012");
+        assert_eq!(other.value(&format!("select pg_cancel_backend({})", client.pid)), "t");
+        assert_eq!(client.answer().code(), "57014");
+        assert_eq!(client.answer().rows, [[Some("2".to_owned())]]);
+    }
+}
+
+/// Clients whose messages have no answer and never end leave others their turns.
+#[test]
+fn messages_without_answers_do_not_starve_others() {
+    let server = Server::empty();
+    let floods = [flush(), message(b'd', b"x"), close(b'P', "")];
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for flood in floods.iter().cycle().take(6) {
+            let (client, stop) = (server.connect(), &stop);
+            let mut socket = client.socket.try_clone().expect("a socket");
+            socket.set_write_timeout(Some(Duration::from_millis(200))).expect("a socket");
+            let messages = flood.repeat(50_000);
+            scope.spawn(move || {
+                let _open = client;
+                // One that is not answered in time has been held up by others, or does not read.
+                while !stop.load(Ordering::Relaxed) && socket.write_all(&messages).is_ok() {}
+            });
+        }
+        let mut client = server.connect();
+        for number in 0..100 {
+            assert_eq!(client.value(&format!("select {number}")), number.to_string());
+        }
+        assert_eq!(client.ask("set statement_timeout = '100ms'; select pg_sleep(600)").code(), "57014");
+        stop.store(true, Ordering::Relaxed);
+    });
+    server.assert_well_within(MIBIBYTES_MAX);
 }

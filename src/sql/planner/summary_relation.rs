@@ -112,7 +112,7 @@ impl Summary {
     fn extreme(&self, function: &str) -> Value {
         match self.type_name {
             _ if self.is_other() => Value::None,
-            "boolean" => Value::Aggregate(format!("{function}({}::text)", self.column)),
+            "boolean" | "uuid" => Value::Aggregate(format!("{function}({}::text)", self.column)),
             _ => Value::Aggregate(format!("{function}({})::text", self.column)),
         }
     }
