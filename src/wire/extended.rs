@@ -80,11 +80,14 @@ impl Connection {
         let style = self.session.style_of_values(&prepared.parameters);
         let Bind { portal, formats: value_formats, values, result_formats, .. } = bind;
         let bytes = values.iter().flatten().map(Bytes::len).sum();
+        let is_array = |(_, ty): &(_, &&PostgresType)| ty.element().is_some();
+        let arrays = values.iter().zip(&prepared.parameters).filter(is_array);
+        let in_arrays = arrays.filter_map(|(value, _)| value.as_ref()).map(Bytes::len).sum();
         if portal.is_empty() {
             // With it goes the memory of its values.
             self.session.close_portal("");
         }
-        let memory = self.session.memory_of_values(bytes)?;
+        let memory = self.session.memory_of_values(bytes, in_arrays)?;
         let values = match bytes <= BYTES_READ_HERE_MAX {
             true => read_values(&prepared, &values, &value_formats, &style)?,
             false => {

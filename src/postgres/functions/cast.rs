@@ -19,6 +19,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{ColumnarValue, Expr};
 
 pub(crate) use function::PostgresCast;
+pub use function::casts_number;
 
 use super::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::decimal::{Decimal, rescaled, too_large, too_small};

@@ -119,7 +119,7 @@ pub(crate) use analyzer::POSTGRES_TYPES;
 pub(crate) use arithmetic::is_operator as is_arithmetic;
 pub use balanced::all_of;
 pub(crate) use cast::PostgresCast;
-pub use cast::{cast_array, typed_constant};
+pub use cast::{cast_array, casts_number, typed_constant};
 pub(crate) use collecting::{held_bytes, shown_bytes, slice_bytes};
 pub(crate) use common_type::{common_field, is_of_one_type};
 pub(crate) use conditional::may_fail;

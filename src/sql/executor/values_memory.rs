@@ -11,6 +11,9 @@ const BYTES_COUNTED_MIN: usize = 64 << 10;
 /// of the plan.
 const COPIES: usize = 2;
 
+/// The same of arrays, whose items are values of their own, and rows or keys once they are set out.
+const COPIES_OF_ITEMS: usize = 20;
+
 /// What large values take of the memory of queries, until their portal is closed.
 #[derive(Debug)]
 pub struct ValuesMemory {
@@ -18,13 +21,14 @@ pub struct ValuesMemory {
 }
 
 impl ValuesMemory {
-    /// Takes memory for values of so many bytes; none for small ones.
-    pub(crate) fn take(bytes: usize, compiler: &Compiler) -> Result<Option<Self>> {
+    /// Takes memory for values of so many bytes, some of them in arrays; none for small ones.
+    pub(crate) fn take(bytes: usize, in_arrays: usize, compiler: &Compiler) -> Result<Option<Self>> {
         if bytes < BYTES_COUNTED_MIN {
             return Ok(None);
         }
         let reserved = compiler.memory("parameters");
-        reserved.try_grow(bytes.saturating_mul(COPIES)).map_err(|_| {
+        let items = in_arrays.saturating_mul(COPIES_OF_ITEMS - COPIES);
+        reserved.try_grow(bytes.saturating_mul(COPIES).saturating_add(items)).map_err(|_| {
             Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory for {} kB of parameters", bytes >> 10))
                 .with_hint("send fewer or shorter values at a time, use COPY for many rows, or raise --memory-mib")
         })?;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::sql::sqlparser::ast::{self, CopySource};
 use tokio::sync::mpsc;
 
@@ -19,6 +20,10 @@ use rowkey_postgres::syntax::CopyStatement;
 
 /// What messages call the output.
 const OUTPUT: &str = "STDOUT";
+
+/// What an export in Parquet gathers until a row group is written, encoders and dictionaries among
+/// it: no pool counts it.
+const PARQUET_BYTES: usize = 16 << 20;
 
 /// Where an export writes to.
 struct Chunks {
@@ -50,6 +55,7 @@ impl Session {
         let ast::Statement::Copy { source, .. } = copy else {
             return Err(Error::new(SqlState::INTERNAL_ERROR, "no COPY"));
         };
+        let memory = if format == ExportFormat::Parquet { Some(self.memory_of_parquet()?) } else { None };
         let (sender, chunks) = mpsc::unbounded_channel();
         let options = ExportOptions::new(format);
         let flow = Arc::clone(options.progress.flow());
@@ -77,7 +83,19 @@ impl Session {
                 compute.run(&signals, written).await.map(exported_of)
             })
         };
-        Ok(Some(EntitiesOut { chunks, export, flow, is_binary: format == ExportFormat::Parquet }))
+        Ok(Some(EntitiesOut { chunks, export, flow, is_binary: memory.is_some(), _memory: memory }))
+    }
+
+    fn memory_of_parquet(&self) -> Result<MemoryReservation> {
+        let memory = self.compiler().memory("COPY in Parquet");
+        match memory.try_grow(PARQUET_BYTES) {
+            Ok(()) => Ok(memory),
+            Err(_) => {
+                let message = format!("out of memory for {} MiB of a COPY in Parquet", PARQUET_BYTES >> 20);
+                Err(Error::new(SqlState::OUT_OF_MEMORY, message)
+                    .with_hint("run fewer at a time, copy in another format, or raise --memory-mib"))
+            }
+        }
     }
 
     /// Ends a COPY TO STDOUT of entities, all of which its client has; gives the tag.

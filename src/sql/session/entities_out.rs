@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use datafusion::execution::memory_pool::MemoryReservation;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -20,6 +21,8 @@ pub struct EntitiesOut {
     pub(super) export: JoinHandle<Result<Exported>>,
     pub(super) flow: Arc<OutputFlow>,
     pub(super) is_binary: bool,
+    /// What its format gathers.
+    pub(super) _memory: Option<MemoryReservation>,
 }
 
 impl EntitiesOut {

@@ -380,12 +380,12 @@ impl Session {
         self.prepared.remove(name);
     }
 
-    /// Takes memory for values of so many bytes before they are read.
+    /// Takes memory for values of so many bytes, some of them in arrays, before they are read.
     ///
     /// # Errors
     /// `OUT_OF_MEMORY` if there is not enough.
-    pub fn memory_of_values(&self, bytes: usize) -> Result<Option<ValuesMemory>> {
-        ValuesMemory::take(bytes, self.compiler())
+    pub fn memory_of_values(&self, bytes: usize, in_arrays: usize) -> Result<Option<ValuesMemory>> {
+        ValuesMemory::take(bytes, in_arrays, self.compiler())
     }
 
     /// Binds values to a statement, under a name. The unnamed portal is replaced, others are not.

@@ -8,10 +8,11 @@ use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
 
 use super::super::collecting::shown_bytes;
@@ -84,6 +85,13 @@ impl PostgresCast {
         let name = self.target.metadata().get(POSTGRES_TYPE).map(String::as_str);
         format!("{argument}::{}", name.unwrap_or_else(|| Kind::of(self.target.data_type()).name()))
     }
+}
+
+/// Whether a call is a cast from a number to a number, which costs little.
+pub fn casts_number(call: &ScalarFunction, schema: &DFSchema) -> bool {
+    let is_number = |data_type: &DataType| Kind::of(data_type).is_number();
+    let target = PostgresCast::target_of(call).is_some_and(|target| is_number(target.data_type()));
+    target && call.args.iter().all(|arg| arg.get_type(schema).is_ok_and(|data_type| is_number(&data_type)))
 }
 
 impl PartialEq for PostgresCast {

@@ -19,6 +19,7 @@ use crate::by_key::key_query::KeyQuery;
 use crate::by_key::key_read::KeyRead;
 use crate::by_key::pipeline::{Pipeline, RowCount, Step};
 use crate::provider::{EntityRows, EntityTable};
+use rowkey_postgres::functions::casts_number;
 use rowkey_postgres::parameters::place_of;
 use rowkey_postgres::types::PostgresType;
 
@@ -288,6 +289,7 @@ impl Used {
                 known.get_or_insert_with(|| field.data_type().clone()) == field.data_type()
             }
             Expr::BinaryExpr(BinaryExpr { op, .. }) => is_cheap(*op),
+            Expr::ScalarFunction(call) if casts_number(call, input) => true,
             Expr::ScalarFunction(ScalarFunction { func, .. }) => {
                 func.signature().volatility == Volatility::Immutable && CHEAP_FUNCTIONS.contains(&func.name())
             }

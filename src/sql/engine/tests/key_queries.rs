@@ -303,6 +303,18 @@ fn in_one_order(batch: &RecordBatch, sql: &str) -> Vec<String> {
 }
 
 #[test]
+fn averages_of_integers_are_queries_of_few_rows() {
+    let engine = engine(ScanOptions::default());
+    import(&engine, "Tab", &export(&mut Dice(1), 20), 1 << 20).expect("imports");
+    let mut session = session(&engine);
+    for outputs in AGGREGATES.into_iter().filter(|outputs| !outputs.contains("DISTINCT") && !outputs.contains("FILTER"))
+    {
+        let sql = format!("SELECT {outputs} FROM tab WHERE partitionkey = 'p'");
+        assert!(prepare(&mut session, &sql).expect("prepares").is_key_query(), "{sql}");
+    }
+}
+
+#[test]
 fn queries_of_few_rows_answer_as_the_planner_does() {
     let mut without_plan = 0;
     for seed in 1..=12 {
