@@ -8,18 +8,22 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use arrow::array::{AsArray, BooleanArray};
+use arrow::compute::filter_record_batch;
 use arrow::record_batch::RecordBatch;
 use futures::future::ready;
 use futures::stream::{BoxStream, Stream, try_unfold};
 use futures::{StreamExt, TryStreamExt};
 
-use super::delta::{Layer, Layers};
+use super::delta::{Layer, Layers, Version};
 use super::error::{Error, Result};
 use super::run::{Columns, EntityColumns, OpenRun, PageBudget, RunFile, RunFiles};
 use super::snapshot::TableSnapshot;
-use rowkey_model::columns::PropertyLookup;
-use rowkey_model::{Entity, KeyRange};
+use rowkey_model::columns::{PARTITION_KEY, PropertyLookup, ROW_KEY};
+use rowkey_model::{Entity, KeyRange, KeyRef};
 
+/// More recent versions in a range are merged by a scan.
+const RECENT_MAX: usize = 256;
 /// Entities decoded at a time.
 pub(super) const BATCH_ROWS: usize = 1024;
 
@@ -44,7 +48,9 @@ pub(crate) type EntityBatches = BoxStream<'static, Result<Vec<Entity>>>;
 pub struct FewRows {
     /// Each is in key order.
     pub batches: Vec<RecordBatch>,
-    /// Whether each follows those before it in key order.
+    /// Entities written recently, which are in none of them, in key order.
+    pub recent: Vec<Entity>,
+    /// Whether each batch follows those before it in key order, and nothing is recent.
     pub in_key_order: bool,
 }
 
@@ -83,17 +89,24 @@ impl TableSnapshot {
     }
 
     /// The rows of a range of keys, where that is a matter of a few pages, which are taken from
-    /// `budget`. `None` where there is more to read, or recent writes are to be merged.
+    /// `budget`, and of a few recent writes. `None` where there is more to read.
     pub async fn few_rows(
         &self,
         files: &RunFiles,
         range: &KeyRange,
         budget: &mut PageBudget,
     ) -> Result<Option<FewRows>> {
-        if self.layers().is_some_and(|layers| layers.meets(range)) {
-            return Ok(None);
+        let layers = self.layers();
+        let recent = match &layers {
+            Some(layers) => layers.newest_in(range, RECENT_MAX),
+            None => Some(Vec::new()),
+        };
+        let Some(recent) = recent else { return Ok(None) };
+        let mut found = FewRows { batches: Vec::new(), recent: Vec::new(), in_key_order: recent.is_empty() };
+        if let Some(layers) = &layers {
+            let live = recent.iter().filter_map(|version| version.row());
+            found.recent.extend(live.map(|row| row.to_entity(layers.names())));
         }
-        let mut found = FewRows { batches: Vec::new(), in_key_order: true };
         for partition in self.table.manifest.ranges_in(range) {
             let mut batches_before = 0;
             for run in partition.files.iter().filter(|run| meets(run, range)) {
@@ -101,7 +114,10 @@ impl TableSnapshot {
                 // A key is live in one of the files only, but they may overlap.
                 found.in_key_order &= batches_before == 0 || rows.is_empty();
                 batches_before += rows.len();
-                found.batches.extend(rows);
+                for rows in rows {
+                    let Some(rows) = without(&recent, rows) else { return Ok(None) };
+                    found.batches.extend((rows.num_rows() > 0).then_some(rows));
+                }
             }
         }
         Ok(Some(found))
@@ -120,6 +136,21 @@ impl TableSnapshot {
         }
         lanes
     }
+}
+
+/// Rows without those that recent versions take the place of; `None` if they have no keys as views.
+fn without(recent: &[Arc<Version>], rows: RecordBatch) -> Option<RecordBatch> {
+    if recent.is_empty() {
+        return Some(rows);
+    }
+    let key_column = |name: &str| rows.column_by_name(name)?.as_string_view_opt();
+    let (partitions, row_keys) = (key_column(PARTITION_KEY)?, key_column(ROW_KEY)?);
+    let is_kept = |at: usize| {
+        let key = KeyRef { partition: partitions.value(at), row: row_keys.value(at) };
+        recent.binary_search_by(|version| version.key().cmp(&key)).is_err()
+    };
+    let kept: BooleanArray = (0..rows.num_rows()).map(|at| Some(is_kept(at))).collect();
+    filter_record_batch(&rows, &kept).ok()
 }
 
 /// Whether a file may hold keys of a range, by its bounds.

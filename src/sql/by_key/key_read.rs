@@ -14,7 +14,7 @@ use rowkey_model::{Cut, Interval, KeyRange, KeyRef};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_postgres::types::SqlValue;
 use rowkey_storage::run::{PageBudget, ROW_KEY, RunFiles};
-use rowkey_storage::{PropertyColumn, Snapshot, Table};
+use rowkey_storage::{FewRows, PropertyColumn, Snapshot, Table};
 
 /// What is read this way; for more, a scan is faster.
 const BUDGET: PageBudget = PageBudget { pages: 4, bytes: 8 << 20 };
@@ -164,7 +164,11 @@ impl KeyRead {
                         }
                     }
                     if !one_after_the_other {
-                        let merged = merged(schema, &of_partition, &found.batches).map_err(from_datafusion)?;
+                        if !found.recent.is_empty() {
+                            let arrays = self.columns.of_entities(&found.recent);
+                            of_partition.push(batch(arrays, found.recent.len()).map_err(from_datafusion)?);
+                        }
+                        let merged = merged(schema, &of_partition, &found).map_err(from_datafusion)?;
                         of_partition = vec![merged.slice(0, merged.num_rows().min(left))];
                     }
                     left -= of_partition.iter().map(RecordBatch::num_rows).sum::<usize>();
@@ -197,16 +201,19 @@ impl KeyRead {
     }
 }
 
-/// Rows of one partition, in the order of their RowKeys; `keys` has those of the same batches.
-fn merged(schema: &SchemaRef, rows: &[RecordBatch], keys: &[RecordBatch]) -> datafusion::common::Result<RecordBatch> {
-    let mut order = Vec::with_capacity(keys.iter().map(RecordBatch::num_rows).sum());
-    for batch in keys {
+/// Rows of one partition, in the order of their RowKeys, which `found` has of the same rows.
+fn merged(schema: &SchemaRef, rows: &[RecordBatch], found: &FewRows) -> datafusion::common::Result<RecordBatch> {
+    let mut order = Vec::with_capacity(rows.iter().map(RecordBatch::num_rows).sum());
+    for batch in &found.batches {
         let Some(row_keys) = batch.column_by_name(ROW_KEY).and_then(|column| column.as_string_view_opt()) else {
             return internal_err!("rows of a file without their RowKeys");
         };
         for row_key in row_keys.iter() {
             order.push((row_key, order.len() as u64));
         }
+    }
+    for entity in &found.recent {
+        order.push((Some(entity.key.row.as_str()), order.len() as u64));
     }
     // Stable sorts are quick where stretches are sorted.
     order.sort_by_key(|(row_key, _)| *row_key);

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use roaring::RoaringBitmap;
 
 use super::layer::{Layer, LayerBatch};
-#[cfg(test)]
 use super::version::Version;
 use crate::catalog::Table;
 use crate::error::Result;
@@ -94,12 +93,21 @@ impl Layers {
         *self.live_rows.get_or_init(|| self.iter().map(live).sum())
     }
 
-    /// Whether there are versions of keys in a range.
-    pub fn meets(&self, range: &KeyRange) -> bool {
-        self.layers.iter().any(|layer| {
-            let from = layer.versions().partition_point(|version| !range.lower().is_below(version.key()));
-            layer.versions().get(from).is_some_and(|version| range.contains(version.key()))
-        })
+    /// The newest version of each key in a range, deletions among them, in key order; `None` where
+    /// more than `most` versions lie in it.
+    pub fn newest_in(&self, range: &KeyRange, most: usize) -> Option<Vec<Arc<Version>>> {
+        let places: Vec<_> = self.places_in(range).collect();
+        if places.iter().map(|(_, from, to)| to - from).sum::<usize>() > most {
+            return None;
+        }
+        let mut newest = Vec::new();
+        for (place, from, to) in places {
+            let versions = self.layers[place].versions()[from..to].iter().zip(from..);
+            let shown = versions.filter(|(_, at)| !self.hidden[place].contains(*at as u32));
+            newest.extend(shown.map(|(version, _)| Arc::clone(version)));
+        }
+        newest.sort_by(|a, b| a.key_bytes().cmp(b.key_bytes()));
+        Some(newest)
     }
 
     /// Each layer by its number, with the places of the first of its versions in a range and of the

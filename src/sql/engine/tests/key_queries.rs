@@ -343,6 +343,20 @@ fn queries_of_few_rows_answer_as_the_planner_does() {
             }
         }
         for _ in 0..80 {
+            // Recent writes, which no file has.
+            if dice.chance(5) {
+                let write = dice.pick(&[
+                    "UPDATE tab SET small = 3, txt = NULL WHERE partitionkey = 'p' AND rowkey < '00010'",
+                    "UPDATE tab SET big = big + 1 WHERE partitionkey IN ('p', 'q') AND rowkey LIKE '000_1'",
+                    "DELETE FROM tab WHERE partitionkey = 'q' AND rowkey < '00004'",
+                    "INSERT INTO tab (partitionkey, rowkey, small, flag) VALUES ('p', '00010', 1, true), \
+                     ('q', '00000', 2, false), ('p', 'x', -1, NULL) ON CONFLICT (partitionkey, rowkey) DO UPDATE SET \
+                     small = excluded.small",
+                ]);
+                for session in &mut sessions {
+                    all(session, write, &[]).expect("writes");
+                }
+            }
             let (sql, values) = question(&mut dice);
             let prepared =
                 prepare(&mut sessions[0], &sql).unwrap_or_else(|error| panic!("seed {seed}: {sql}: {error}"));

@@ -190,6 +190,17 @@ fn reads_by_key_run_as_the_planner_reads_them() {
         let schema = all(&mut sessions[0], "SELECT * FROM Tab", &[]).expect("a table").schema();
         let columns: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
         for _ in 0..25 {
+            // Recent writes, which no file has.
+            if dice.chance(4) {
+                let write = dice.pick(&[
+                    "DELETE FROM Tab WHERE \"PartitionKey\" = $1 AND \"RowKey\" = $2",
+                    "INSERT INTO Tab (\"PartitionKey\", \"RowKey\") VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                ]);
+                let key = [dice.pick(&KEYS), dice.pick(&KEYS)].map(|key| Value::String(key.to_owned()));
+                for session in &mut sessions {
+                    all(session, write, &key).expect("writes");
+                }
+            }
             let (sql, values) = question(&mut dice, &columns);
             let prepared = prepare(&mut sessions[0], &sql);
             assert!(prepared.expect("prepares").is_by_key(), "seed {seed}: {sql}");
