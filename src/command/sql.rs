@@ -14,7 +14,9 @@ use super::{prompt, sample, tour};
 use rowkey_postgres::syntax::visit_relations_mut;
 use rowkey_postgres::types::TextStyle;
 use rowkey_sql::engine::Engine;
-use rowkey_sql::session::{Error, Outcome, Request, Rows, Session, SqlState, StatementGuard, parse_all, write_tag};
+use rowkey_sql::session::{
+    Error, Outcome, Request, Rows, Session, SqlState, StatementGuard, export_path, parse_all, write_tag,
+};
 
 /// The first words of statements that write.
 const WRITING: [&str; 4] = ["INSERT", "UPDATE", "DELETE", "MERGE"];
@@ -136,9 +138,7 @@ fn reads_export(text: &str) -> bool {
         return false;
     };
     let mut reads = false;
-    visit_relations_mut(&mut query, |name| {
-        reads |= name.0.iter().any(|part| part.as_ident().is_some_and(|ident| ident.quote_style == Some('\'')));
-    });
+    visit_relations_mut(&mut query, |name| reads |= export_path(name).is_some());
     reads
 }
 

@@ -89,7 +89,7 @@ impl TableSnapshot {
     }
 
     /// The rows of a range of keys, where that is a matter of a few pages, which are taken from
-    /// `budget`, and of a few recent writes. `None` where there is more to read.
+    /// `budget` as the bytes of recent writes are. `None` where there is more to read.
     pub async fn few_rows(
         &self,
         files: &RunFiles,
@@ -102,6 +102,9 @@ impl TableSnapshot {
             None => Some(Vec::new()),
         };
         let Some(recent) = recent else { return Ok(None) };
+        let bytes: u64 = recent.iter().map(|version| version.memory_bytes() as u64).sum();
+        let Some(bytes_left) = budget.bytes.checked_sub(bytes) else { return Ok(None) };
+        budget.bytes = bytes_left;
         let mut found = FewRows { batches: Vec::new(), recent: Vec::new(), in_key_order: recent.is_empty() };
         if let Some(layers) = &layers {
             let live = recent.iter().filter_map(|version| version.row());

@@ -210,10 +210,10 @@ impl Connection {
     }
 
     async fn receive(&mut self) -> Result<Option<Message>> {
-        // A client whose messages never end yields to others, also where none has an answer.
-        tokio::task::coop::consume_budget().await;
         let lost = |Lost(reason)| Error::new(SqlState::PROTOCOL_VIOLATION, reason);
         if let Some(message) = self.wire.read_before().map_err(lost)? {
+            // A client whose messages never end yields to others, also where none has an answer.
+            tokio::task::coop::consume_budget().await;
             return Ok(Some(message));
         }
         let mut interrupts = self.session.registration().interrupts();

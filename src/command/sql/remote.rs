@@ -13,7 +13,8 @@ use tokio_postgres::{Client, SimpleQueryMessage, Statement};
 use super::super::failure::Failure;
 use super::super::output::{Form, ResultColumns, ResultWriter};
 use super::super::remote;
-use super::{BATCH_ROWS_MAX, Printer, WRITING};
+use super::{BATCH_ROWS_MAX, Printer};
+use rowkey_postgres::syntax::verb;
 use rowkey_postgres::types::{
     PostgresType, SqlValue, TextStyle, array_of, oid, parse_binary, type_by_oid, typed_field,
 };
@@ -31,8 +32,8 @@ pub(super) async fn execute(url: &str, statements: &[String], printer: &mut Prin
 
 async fn run_statement(client: &Client, text: &str, printer: &mut Printer<'_>) -> Result<(), Failure> {
     // What this version cannot read the server may.
-    let parsed = parse_all(text).ok().and_then(|mut statements| statements.pop());
-    if parsed.is_some_and(|statement| matches!(statement.into_request(), Request::Copy(_))) {
+    let request = parse_all(text).ok().and_then(|mut statements| Some(statements.pop()?.into_request()));
+    if matches!(request, Some(Request::Copy(_))) {
         return Err(Failure::usage(
             "COPY has no input or output of its own here",
             "use rowkey import or export --server, or psql's \\copy",
@@ -43,11 +44,11 @@ async fn run_statement(client: &Client, text: &str, printer: &mut Printer<'_>) -
         (false, Form::Json | Form::Ndjson) => typed_rows(client, &statement, printer).await?,
         _ => text_rows(client, text, &statement, printer).await?,
     };
-    let verb = text.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
-    match WRITING.iter().find(|writing| **writing == verb) {
-        Some(verb) => printer.tag(&write_tag(verb, rows)),
-        None => Ok(()),
-    }
+    let written = match &request {
+        Some(Request::Query(statement) | Request::Write(statement)) => verb(statement),
+        _ => None,
+    };
+    written.map_or(Ok(()), |verb| printer.tag(&write_tag(verb, rows)))
 }
 
 /// Prints rows as the texts that the server makes of them, which follow its session's settings.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::SchemaRef;
-use datafusion::common::{DataFusionError, internal_err};
+use datafusion::common::{DataFusionError, Result as PlanResult, internal_err};
 
 use crate::access::AccessPath;
 use crate::provider::{EntityRows, EntityTable};
@@ -103,10 +103,6 @@ impl KeyRead {
     ) -> Result<Option<RecordBatch>> {
         let Some(table) = self.table_of(snapshot) else { return Ok(None) };
         let table = snapshot.table_snapshot(table);
-        let batch = |arrays: Vec<ArrayRef>, rows: usize| {
-            let options = RecordBatchOptions::new().with_row_count(Some(rows));
-            RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options).map_err(DataFusionError::from)
-        };
         let none = || Ok(Some(RecordBatch::new_empty(Arc::clone(schema))));
         if self.fetch == Some(0) {
             return none();
@@ -127,7 +123,7 @@ impl KeyRead {
                 if entities.is_empty() {
                     return none();
                 }
-                vec![batch(self.columns.of_entities(&entities), entities.len()).map_err(from_datafusion)?]
+                vec![batch(schema, self.columns.of_entities(&entities), entities.len()).map_err(from_datafusion)?]
             }
             Rows::Between { lower, upper } => {
                 let lower = match lower {
@@ -152,27 +148,9 @@ impl KeyRead {
                 for partition in partitions {
                     let range = KeyRange::rows(partition, &rows);
                     let Some(found) = table.few_rows(files, &range, &mut budget).await? else { return Ok(None) };
-                    let one_after_the_other = found.in_key_order;
-                    let mut of_partition = Vec::with_capacity(found.batches.len());
-                    let mut wanted = if one_after_the_other { left } else { usize::MAX };
-                    for rows in &found.batches {
-                        let rows = rows.slice(0, rows.num_rows().min(wanted));
-                        wanted -= rows.num_rows();
-                        if rows.num_rows() > 0 {
-                            let arrays = self.columns.of_rows(&rows).map_err(from_datafusion)?;
-                            of_partition.push(batch(arrays, rows.num_rows()).map_err(from_datafusion)?);
-                        }
-                    }
-                    if !one_after_the_other {
-                        if !found.recent.is_empty() {
-                            let arrays = self.columns.of_entities(&found.recent);
-                            of_partition.push(batch(arrays, found.recent.len()).map_err(from_datafusion)?);
-                        }
-                        let merged = merged(schema, &of_partition, &found).map_err(from_datafusion)?;
-                        of_partition = vec![merged.slice(0, merged.num_rows().min(left))];
-                    }
-                    left -= of_partition.iter().map(RecordBatch::num_rows).sum::<usize>();
-                    batches.extend(of_partition);
+                    let rows = self.of_partition(schema, &found, left).map_err(from_datafusion)?;
+                    left -= rows.iter().map(RecordBatch::num_rows).sum::<usize>();
+                    batches.extend(rows);
                 }
                 batches
             }
@@ -185,6 +163,28 @@ impl KeyRead {
                 Ok(Some(rows))
             }
         }
+    }
+
+    /// At most `most` rows of one partition, in the order of their RowKeys.
+    fn of_partition(&self, schema: &SchemaRef, found: &FewRows, most: usize) -> PlanResult<Vec<RecordBatch>> {
+        // Where they are merged, all have to be there.
+        let mut wanted = if found.in_key_order { most } else { usize::MAX };
+        let mut batches = Vec::with_capacity(found.batches.len());
+        for rows in &found.batches {
+            let rows = rows.slice(0, rows.num_rows().min(wanted));
+            wanted -= rows.num_rows();
+            if rows.num_rows() > 0 {
+                batches.push(batch(schema, self.columns.of_rows(&rows)?, rows.num_rows())?);
+            }
+        }
+        if found.in_key_order {
+            return Ok(batches);
+        }
+        if !found.recent.is_empty() {
+            batches.push(batch(schema, self.columns.of_entities(&found.recent), found.recent.len())?);
+        }
+        let merged = merged(schema, &batches, found)?;
+        Ok(vec![merged.slice(0, merged.num_rows().min(most))])
     }
 
     /// The table in a snapshot, if its name and the columns that are read are those that the
@@ -201,8 +201,13 @@ impl KeyRead {
     }
 }
 
+fn batch(schema: &SchemaRef, arrays: Vec<ArrayRef>, rows: usize) -> PlanResult<RecordBatch> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), arrays, &options)?)
+}
+
 /// Rows of one partition, in the order of their RowKeys, which `found` has of the same rows.
-fn merged(schema: &SchemaRef, rows: &[RecordBatch], found: &FewRows) -> datafusion::common::Result<RecordBatch> {
+fn merged(schema: &SchemaRef, rows: &[RecordBatch], found: &FewRows) -> PlanResult<RecordBatch> {
     let mut order = Vec::with_capacity(rows.iter().map(RecordBatch::num_rows).sum());
     for batch in &found.batches {
         let Some(row_keys) = batch.column_by_name(ROW_KEY).and_then(|column| column.as_string_view_opt()) else {

@@ -335,10 +335,11 @@ impl Compiler {
         query: Option<ast::Statement>,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
-        let (compiler, statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
-        let (signals, context, text) = (&context.signals, context.clone(), Arc::clone(&statement));
-        let planned = async move { Box::pin(compiler.plan_query(&context, &statement, query, &declared)).await };
-        self.compute.plan(text.text(), signals, planned).await
+        let (compiler, planned_statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
+        let (signals, context) = (&context.signals, context.clone());
+        let planned =
+            async move { Box::pin(compiler.plan_query(&context, &planned_statement, query, &declared)).await };
+        self.compute.plan(statement.text(), signals, planned).await
     }
 
     /// [`Self::plan`], on the thread that polls it.
@@ -403,10 +404,10 @@ impl Compiler {
         statement: &Arc<Statement>,
         declared: &[Option<&'static PostgresType>],
     ) -> Result<Prepared> {
-        let (compiler, statement, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
-        let (signals, context, text) = (&context.signals, context.clone(), Arc::clone(&statement));
-        let prepared = async move { Box::pin(compiler.type_write(&context, &statement, &declared)).await };
-        self.compute.plan(text.text(), signals, prepared).await
+        let (compiler, write, declared) = (self.clone(), Arc::clone(statement), declared.to_vec());
+        let (signals, context) = (&context.signals, context.clone());
+        let prepared = async move { Box::pin(compiler.type_write(&context, &write, &declared)).await };
+        self.compute.plan(statement.text(), signals, prepared).await
     }
 
     async fn type_write(

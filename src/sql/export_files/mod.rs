@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::common::DataFusionError;
+use datafusion::sql::sqlparser::ast::ObjectName;
 
 pub(crate) use file::ExportFile;
 use rowkey_base::Result;
@@ -22,6 +23,12 @@ use scan::ExportTable;
 
 /// The schema that they lie in while a statement is planned. No other has such a name.
 pub(crate) const EXPORTS: &str = "(exports)";
+
+/// The path of the export that a name in FROM is, if it is one: a single one in single quotes.
+pub fn export_path(name: &ObjectName) -> Option<&str> {
+    let [part] = name.0.as_slice() else { return None };
+    part.as_ident().filter(|ident| ident.quote_style == Some('\'')).map(|ident| ident.value.as_str())
+}
 
 /// Files that a session has read, by path.
 #[derive(Debug, Default)]

@@ -146,9 +146,9 @@ impl ExecutionPlan for ExportScanExec {
                 let batch = batch.slice(0, batch.num_rows().min(left));
                 left -= batch.num_rows();
                 let batch = projected(batch, projection.as_deref())?.record_output(&metrics);
-                // Where nobody reads any more, or has enough, the rest is not read.
+                // Once the receiver is gone, or the limit is reached, the rest is not read.
                 let goes_on = batches.blocking_send(Ok(batch)).is_ok() && left > 0;
-                if goes_on { Ok(()) } else { Err(enough()) }
+                if goes_on { Ok(()) } else { Err(rest_not_needed()) }
             });
             metrics.done();
             match read {
@@ -177,6 +177,6 @@ fn projected(batch: RecordBatch, columns: Option<&[usize]>) -> rowkey_base::Resu
     projected.map_err(|error| rowkey_postgres::error::from_datafusion(DataFusionError::from(error)))
 }
 
-fn enough() -> Error {
+fn rest_not_needed() -> Error {
     Error::new(SqlState::QUERY_CANCELED, "the rest is not needed")
 }

@@ -20,7 +20,7 @@ use super::entities_relation::EntitiesRelation;
 use super::odata_relation;
 use super::snapshot_catalog::SnapshotCatalog;
 use super::summary_relation;
-use crate::export_files::EXPORTS;
+use crate::export_files::{EXPORTS, export_path};
 use crate::system_catalog::ROWKEY_SCHEMA;
 
 const ODATA: &str = "odata";
@@ -81,11 +81,7 @@ pub(super) fn expand(statement: &mut ast::Statement, tables: &SnapshotCatalog, s
 
 /// Opens the export that a name in single quotes is the path of, and names it.
 fn name_export(name: &mut ObjectName, tables: &SnapshotCatalog, source: &Source) -> Result<()> {
-    let path = match name.0.as_slice() {
-        [part] => part.as_ident().filter(|ident| ident.quote_style == Some('\'')).map(|ident| ident.value.clone()),
-        _ => None,
-    };
-    let Some(path) = path else { return Ok(()) };
+    let Some(path) = export_path(name).map(str::to_owned) else { return Ok(()) };
     let at = source.position(name.span().start);
     let Some(exports) = &tables.exports else {
         return Err(Error::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"'{path}'\"")).at(at));

@@ -23,6 +23,7 @@ pub use crate::compiler::{Compiler, Prepared, SessionOptions, memory_bytes_avail
 pub use crate::compute::ComputeRuntime;
 pub use crate::executor::copy::{CopyIn, CopyLines, CopyOut};
 pub use crate::executor::{PortalState, Rows, ScrolledRows, ValuesMemory};
+pub use crate::export_files::export_path;
 pub use crate::planner::Column;
 pub use crate::registry::{Activity, Registry};
 pub use by_key::BoundKeyStatement;

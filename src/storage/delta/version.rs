@@ -61,7 +61,7 @@ impl Version {
         self.with_locations(|locations| locations.clone())
     }
 
-    pub(super) fn memory_bytes(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.row.memory_bytes() + size_of::<Self>()
     }
 }
