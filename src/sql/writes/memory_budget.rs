@@ -45,6 +45,15 @@ impl MemoryBudget {
         self.resize()
     }
 
+    /// Counts so many bytes in place of those held before; fails with `OUT_OF_MEMORY`.
+    pub(crate) fn hold_now(&mut self, bytes: u64) -> Result<()> {
+        if bytes == self.held {
+            return Ok(());
+        }
+        self.held = bytes;
+        self.resize()
+    }
+
     fn resize(&mut self) -> Result<()> {
         // A row is built, becomes an operation, and is encoded for the log and the delta.
         self.memory.resize(self.taken / 2 * 5 + self.held)

@@ -5,6 +5,7 @@ mod accounts;
 mod beside_writers;
 mod check;
 mod columns;
+mod copy_memory;
 mod copying;
 mod crash;
 mod defining_transactions;

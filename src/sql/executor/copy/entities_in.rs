@@ -8,8 +8,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryReservation};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -31,15 +32,40 @@ const SORT_PARTS: usize = 8;
 const READING_BYTES: usize = 16 << 20;
 /// Threads that decode.
 const THREADS_MAX: usize = 2;
+/// Bytes of the client that are kept before the import takes its memory: a COPY whose client sends
+/// nothing holds none.
+const KEPT_BYTES_MAX: usize = 64 << 10;
 
 /// An import whose input comes from a client.
 #[derive(Debug)]
 pub struct EntitiesIn {
-    input: mpsc::Sender<Chunk>,
-    import: JoinHandle<Result<ImportReport>>,
+    input: Input,
     progress: Arc<ImportProgress>,
     format: Format,
     on_reject: OnReject,
+}
+
+/// Where the bytes of the client go.
+#[derive(Debug)]
+enum Input {
+    Kept(BytesMut, Box<Pending>),
+    Read(Running),
+}
+
+/// An import that has not begun.
+#[derive(Debug)]
+struct Pending {
+    service: EntityService,
+    table: String,
+    options: ImportOptions,
+    memory: MemoryReservation,
+    runtime: Handle,
+}
+
+#[derive(Debug)]
+struct Running {
+    input: mpsc::Sender<Chunk>,
+    import: JoinHandle<Result<ImportReport>>,
     _memory: MemoryReservation,
 }
 
@@ -51,33 +77,27 @@ enum Chunk {
 }
 
 impl EntitiesIn {
-    /// Begins the import into a table; it waits for its input.
-    pub(super) fn begin(compiler: &Compiler, table: &str, options: EntityCopyOptions) -> Result<Self> {
+    /// Prepares the import into a table; it begins with its input.
+    pub(super) fn new(compiler: &Compiler, table: &str, options: EntityCopyOptions) -> Self {
         let sort_bytes = match compiler.memory_pool().memory_limit() {
             MemoryLimit::Finite(bytes) => (bytes / SORT_PARTS).min(SORT_BYTES_MAX),
             MemoryLimit::Infinite | MemoryLimit::Unknown => SORT_BYTES_MAX,
         };
-        let memory = compiler.memory("COPY of entities");
-        memory.try_grow(sort_bytes + READING_BYTES).map_err(from_datafusion)?;
-        let (input, chunks) = mpsc::channel(CHUNKS_AHEAD);
         let progress = Arc::new(ImportProgress::new());
-        let is_whole = Arc::new(AtomicBool::new(false));
         let import = ImportOptions {
             format: Some(options.format),
             on_reject: options.on_reject,
             progress: Arc::clone(&progress),
             memory_bytes: sort_bytes,
             threads: Some(THREADS_MAX),
-            is_whole: Some(Arc::clone(&is_whole)),
             ..ImportOptions::default()
         };
         let (store, spill) = (Arc::clone(compiler.store()), compiler.spill().cloned());
         let service = EntityService::new(store, spill, compiler.account().clone(), Principal::process());
-        let source = Source::stream(INPUT, Box::new(Chunks { input: chunks, rest: Bytes::new(), is_whole }));
-        let table = table.to_owned();
-        let import = tokio::spawn(async move { service.import(&table, vec![source], &import).await });
+        let memory = compiler.memory("COPY of entities");
+        let pending = Pending { service, table: table.to_owned(), options: import, memory, runtime: Handle::current() };
         let EntityCopyOptions { format, on_reject, .. } = options;
-        Ok(Self { input, import, progress, format, on_reject, _memory: memory })
+        Self { input: Input::Kept(BytesMut::new(), Box::new(pending)), progress, format, on_reject }
     }
 
     /// Entities read so far.
@@ -93,9 +113,18 @@ impl EntitiesIn {
     /// Takes bytes as they come, once those before are nearly read.
     ///
     /// # Errors
-    /// Those of the import, which ends at the first.
+    /// `OUT_OF_MEMORY` where queries have taken their memory, and those of the import, which ends
+    /// at the first.
     pub(crate) async fn push(&mut self, bytes: Bytes) -> Result<()> {
-        if bytes.is_empty() || self.input.send(Chunk::Bytes(bytes)).await.is_ok() {
+        let running = match &mut self.input {
+            Input::Kept(kept, _) if kept.len() + bytes.len() <= KEPT_BYTES_MAX => {
+                kept.put_slice(&bytes);
+                return Ok(());
+            }
+            Input::Kept(..) => self.begin().await?,
+            Input::Read(running) => running,
+        };
+        if bytes.is_empty() || running.input.send(Chunk::Bytes(bytes)).await.is_ok() {
             return Ok(());
         }
         self.imported().await?;
@@ -106,13 +135,28 @@ impl EntitiesIn {
     /// has committed.
     pub(crate) async fn finish(mut self) -> Result<(u64, Vec<Error>)> {
         // Where the import has ended, it has an error to tell.
-        let _ = self.input.send(Chunk::End).await;
+        let _ = self.begin().await?.input.send(Chunk::End).await;
         let report = self.imported().await?;
         Ok((report.entities, notices(&report)))
     }
 
+    /// Begins the import with what was kept, if it has not begun.
+    async fn begin(&mut self) -> Result<&mut Running> {
+        if let Input::Kept(kept, pending) = &mut self.input {
+            let kept = kept.split().freeze();
+            let running = pending.begin()?;
+            // Where the import has ended already, the next send says so.
+            let _ = running.input.send(Chunk::Bytes(kept)).await;
+            self.input = Input::Read(running);
+        }
+        match &mut self.input {
+            Input::Read(running) => Ok(running),
+            Input::Kept(..) => Err(Error::new(SqlState::INTERNAL_ERROR, "the import has not begun")),
+        }
+    }
+
     async fn imported(&mut self) -> Result<ImportReport> {
-        let ended = (&mut self.import).await;
+        let ended = (&mut self.begin().await?.import).await;
         let report = ended.map_err(|error| Error::new(SqlState::INTERNAL_ERROR, error.to_string()))?;
         report.map_err(|error| match self.on_reject {
             OnReject::Stop if error.sqlstate() == SqlState::CHECK_VIOLATION => {
@@ -120,6 +164,21 @@ impl EntitiesIn {
             }
             _ => error,
         })
+    }
+}
+
+impl Pending {
+    /// Takes memory and begins; the import waits for its input.
+    fn begin(&self) -> Result<Running> {
+        let memory = self.memory.new_empty();
+        memory.try_grow(self.options.memory_bytes + READING_BYTES).map_err(from_datafusion)?;
+        let (input, chunks) = mpsc::channel(CHUNKS_AHEAD);
+        let is_whole = Arc::new(AtomicBool::new(false));
+        let options = ImportOptions { is_whole: Some(Arc::clone(&is_whole)), ..self.options.clone() };
+        let source = Source::stream(INPUT, Box::new(Chunks { input: chunks, rest: Bytes::new(), is_whole }));
+        let (service, table) = (self.service.clone(), self.table.clone());
+        let import = self.runtime.spawn(async move { service.import(&table, vec![source], &options).await });
+        Ok(Running { input, import, _memory: memory })
     }
 }
 

@@ -49,7 +49,7 @@ impl Executor {
                 return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                     .with_hint("Entities bring the names of their properties."));
             }
-            let entities = EntitiesIn::begin(&self.compiler, target.name(), options)?;
+            let entities = EntitiesIn::new(&self.compiler, target.name(), options);
             return Ok(CopyIn::Entities(Box::new(entities)));
         }
         let options = CopyOptions::of(&copy.options, false, &prepared.statement.source)?;

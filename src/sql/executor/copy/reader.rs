@@ -6,6 +6,9 @@ use rowkey_base::{Error, Result, SqlState};
 /// Longest line or tuple, in bytes: an entity has at most 1 MiB, its text form several times that.
 pub(super) const LINE_BYTES_MAX: usize = 16 << 20;
 
+/// Room for lines that is kept, in bytes.
+pub(super) const ROOM_KEPT_BYTES: usize = 1 << 20;
+
 /// Collects bytes and gives them line by line.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
@@ -24,6 +27,8 @@ impl Lines {
             self.buffer.drain(..self.from);
             self.looked -= self.from;
             self.from = 0;
+            // A long line does not keep its room.
+            self.buffer.shrink_to(ROOM_KEPT_BYTES);
         }
         self.buffer.extend_from_slice(bytes);
     }

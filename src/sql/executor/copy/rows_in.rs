@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::options::{CopyFormat, CopyOptions, Header};
-use super::reader::{Fields, Lines};
+use super::reader::{Fields, Lines, ROOM_KEPT_BYTES};
 use super::tuples::{At, Tuples};
 use crate::compute::ComputeRuntime;
 use crate::writes::{MemoryBudget, Target, TargetRowBuilder, WriteMemory, binary_value, text_value};
@@ -105,14 +105,21 @@ impl RowsIn {
         self.tuples.is_some()
     }
 
+    /// Bytes of the line or tuple that has no end yet.
+    fn rest_bytes(&self) -> usize {
+        self.tuples.as_ref().map_or_else(|| self.lines.rest_bytes(), Tuples::rest_bytes)
+    }
+
     /// Whether to read these bytes takes some microseconds.
     pub(crate) fn is_small_beside(&self, bytes: &[u8]) -> bool {
-        let rest = self.tuples.as_ref().map_or_else(|| self.lines.rest_bytes(), Tuples::rest_bytes);
-        rest + bytes.len() <= BYTES_READ_HERE_MAX && self.rows.rows.len() <= ROWS_READ_HERE_MAX
+        self.rest_bytes() + bytes.len() <= BYTES_READ_HERE_MAX && self.rows.rows.len() <= ROWS_READ_HERE_MAX
     }
 
     /// Takes bytes as they come, cut anywhere.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<()> {
+        // A buffer that grows has twice the room of what it holds.
+        let room = 2 * (self.rest_bytes() + bytes.len());
+        self.budget.hold_now(if room > ROOM_KEPT_BYTES { room as u64 } else { 0 })?;
         if let Some(tuples) = &mut self.tuples {
             tuples.push(bytes);
             return self.add_tuples();

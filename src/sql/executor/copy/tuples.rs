@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::reader::LINE_BYTES_MAX;
+use super::reader::{LINE_BYTES_MAX, ROOM_KEPT_BYTES};
 use rowkey_base::{Error, Result, SqlState};
 
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
@@ -66,6 +66,8 @@ impl Tuples {
         if self.from > 0 {
             self.buffer.drain(..self.from);
             self.from = 0;
+            // A long tuple does not keep its room.
+            self.buffer.shrink_to(ROOM_KEPT_BYTES);
         }
         self.buffer.extend_from_slice(bytes);
     }
