@@ -49,8 +49,15 @@ const INFIX: &[(&str, &str)] = &[
 ];
 
 /// Functions that change how a value is compared or computed, and not what it is.
-const TRANSPARENT: &[&str] =
-    &["optimization_barrier", "float_key", "one_nan", "interval_length", "jsonb_sort_key", "equality_key"];
+const TRANSPARENT: &[&str] = &[
+    "optimization_barrier",
+    "array_or_empty",
+    "float_key",
+    "one_nan",
+    "interval_length",
+    "jsonb_sort_key",
+    "equality_key",
+];
 
 /// An expression over columns that are written as these texts.
 pub fn deparse(expr: &Arc<dyn PhysicalExpr>, columns: &[Arc<str>]) -> String {

@@ -27,7 +27,7 @@ pub(super) fn is_item_comparison(function: &str) -> bool {
 }
 
 /// Whether a function is `x = ANY (array)`, of the array and x.
-pub(super) fn is_equals_any(function: &str) -> bool {
+pub fn is_equals_any(function: &str) -> bool {
     [EQUALS_ANY, ARRAY_HAS].contains(&function)
 }
 

@@ -129,6 +129,7 @@ pub(crate) use deferred::unwrapped as without_wrapping;
 pub(crate) use enlarging::ENLARGING;
 pub use frames::FrameLimits;
 pub(crate) use item_comparison_names::compares_items;
+pub use item_comparison_names::is_equals_any;
 pub(crate) use json::jsonb_part;
 pub use json::{JSON_OF_ARRAY, JSON_OF_PAIRS, JSONB_OF_ARRAY, JSONB_OF_PAIRS};
 pub use keys::{comparison_of_keys, group_key, key as comparison_key};

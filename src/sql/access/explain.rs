@@ -4,7 +4,7 @@ use super::key_region::Slab;
 use super::operand::{PARTITION_KEY, ROW_KEY};
 use super::path::AccessPath;
 use super::plan::AccessPlan;
-use rowkey_model::{Cut, IntervalSet};
+use rowkey_model::{Cut, IntervalSet, KeySet};
 
 /// Most ranges spelled out; of more, the first few and a count.
 const RANGES_SHOWN_MAX: usize = 3;
@@ -13,21 +13,24 @@ impl AccessPlan {
     /// The key bounds, as one would write them in SQL: the ranges that are read, or where they hold
     /// more than the filters ask for (RowKeys bounded in a span of partitions), what is asked for.
     pub fn describe(&self) -> String {
-        if self.keys.is_empty() {
-            return "no keys".to_owned();
-        }
-        if self.ranges_are_region() {
-            either(self.keys.ranges().iter().map(ToString::to_string))
+        if self.keys.is_empty() || self.ranges_are_region() {
+            describe_keys(&self.keys)
         } else {
             either(self.region().slabs().iter().map(describe_slab))
         }
     }
 
-    /// Whether a table scan has a bound of PartitionKey, below, above, or both.
+    /// Whether a span of partitions is read: one with a bound, below, above, or both.
     pub fn is_partition_range(&self) -> bool {
-        let slabs = self.region().slabs();
-        let is_bound = |slab: &Slab| !slab.partitions.condition(PARTITION_KEY).is_empty();
-        self.path == AccessPath::Table && !slabs.is_empty() && slabs.iter().all(is_bound)
+        match self.path {
+            AccessPath::Partition => self.keys.ranges().iter().any(|range| range.single_partition().is_none()),
+            AccessPath::Table => {
+                let slabs = self.region().slabs();
+                let lower = slabs.first().is_some_and(|slab| *slab.partitions.lower() != Cut::Start);
+                lower || slabs.last().is_some_and(|slab| *slab.partitions.upper() != Cut::End)
+            }
+            AccessPath::Point | AccessPath::Range => false,
+        }
     }
 
     /// For a table scan, the key bound that would make it cheaper.
@@ -67,6 +70,14 @@ impl AccessPlan {
              RowKey to read a part of it"
         };
         Some(hint.to_owned())
+    }
+}
+
+/// Ranges of keys, as one would write them in SQL.
+pub(crate) fn describe_keys(keys: &KeySet) -> String {
+    match keys.is_empty() {
+        true => "no keys".to_owned(),
+        false => either(keys.ranges().iter().map(ToString::to_string)),
     }
 }
 

@@ -9,7 +9,8 @@
 //! - `key_region` is the algebra these sets live in: from PartitionKey to a set of RowKeys, closed
 //!   under and, or, not;
 //! - `plan` intersects the filters, flattens the region into a [`KeySet`](rowkey_model::KeySet) and
-//!   labels it; `explain` says it in words.
+//!   labels it; `explain` says it in words;
+//! - `run_time` reads keys from filters that operators find out while a plan runs.
 //!
 //! Pure: no I/O, no async.
 
@@ -24,10 +25,13 @@ mod path;
 mod pattern;
 mod plan;
 mod predicate;
+mod run_time;
 mod verdict;
 
+pub(crate) use explain::describe_keys;
 pub(crate) use key_region::KeyRegion;
 pub(crate) use path::AccessPath;
 pub use plan::plan_access;
 pub(crate) use plan::{AccessPlan, bounded_key_set};
+pub(crate) use run_time::{has_run_time_parts, run_time_keys};
 pub(crate) use verdict::{Superset, Verdict};

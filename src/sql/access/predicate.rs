@@ -148,7 +148,7 @@ fn constant(op: Operator, ordering: Ordering) -> Verdict {
     }
 }
 
-fn compare_key(key: KeyColumn, op: Operator, text: &str) -> Verdict {
+pub(super) fn compare_key(key: KeyColumn, op: Operator, text: &str) -> Verdict {
     let before = || Cut::Before(text.to_owned());
     let after = || Cut::After(text.to_owned());
     let between = |lower, upper| IntervalSet::from_intervals(Interval::new(lower, upper));
@@ -288,7 +288,7 @@ fn holds_within(key: KeyColumn, texts: &IntervalSet) -> Verdict {
     Verdict { truth: side(texts), falsehood: side(&texts.complement()), keys_only: true }
 }
 
-fn region(key: KeyColumn, texts: &IntervalSet) -> KeyRegion {
+pub(super) fn region(key: KeyColumn, texts: &IntervalSet) -> KeyRegion {
     match key {
         KeyColumn::Partition => KeyRegion::with_partitions(texts),
         KeyColumn::Row => KeyRegion::with_rows(texts.clone()),

@@ -13,7 +13,8 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 
-use super::read::{TableRead, reads};
+use super::read::reads;
+use super::table_read::TableRead;
 use crate::planner::{ACCESS_PATHS_NUMBERS, ACCESS_PATHS_TEXTS, PlanningContext};
 use rowkey_postgres::error::external;
 use rowkey_postgres::syntax::{Request, parse};

@@ -7,7 +7,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
 use super::node::{Estimate, Node};
-use super::read::TableRead;
+use super::table_read::TableRead;
 
 /// The unit of costs.
 const PAGE_BYTES: u64 = 8192;

@@ -1,10 +1,13 @@
 //! Nodes as JSON, in the outline that PostgreSQL's have.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value, json};
 
 use super::Summary;
 use super::node::{Node, Property};
-use super::read::{Share, TableRead};
+use super::pages::{FilePages, PagesOfFiles};
+use super::table_read::{Share, TableRead};
 use rowkey_postgres::syntax::ExplainOptions;
 
 /// `[{"Plan": {"Node Type": ..., "Plans": [...]}}]`.
@@ -64,6 +67,15 @@ fn node(node_of: &Node, options: &ExplainOptions) -> Value {
     Value::Object(object)
 }
 
+/// The row groups and pages of each file, as first and last of stretches, counted from 0.
+fn files_read(pages: &PagesOfFiles) -> Value {
+    let stretches = |stretches: &[Range<u64>]| -> Value {
+        stretches.iter().map(|stretch| json!([stretch.start, stretch.end - 1])).collect()
+    };
+    let file = |file: &FilePages| json!({"File": file.path, "Row Groups": stretches(&file.row_groups), "Pages": stretches(&file.pages)});
+    pages.listed.iter().map(file).collect()
+}
+
 fn table_read(read: &TableRead) -> Map<String, Value> {
     let share = |share: Share| json!({"Read": share.part, "Of": share.whole});
     let mut object = Map::new();
@@ -76,6 +88,7 @@ fn table_read(read: &TableRead) -> Map<String, Value> {
     set("Files", share(read.files));
     set("Row Groups", share(read.row_groups));
     set("Pages", share(read.pages));
+    set("Files Read", files_read(&read.pages_of_files));
     set("Rows Read", json!(read.rows_max));
     set("Plan Bytes", json!(read.bytes_max));
     set("Service Requests", json!(read.service_cost.requests_max));
@@ -102,6 +115,7 @@ fn table_read(read: &TableRead) -> Map<String, Value> {
         set("Actual Bytes", json!(actual.bytes));
         set("Actual Row Groups", share(actual.row_groups));
         set("Actual Pages", share(actual.pages));
+        set("Actual Files Read", files_read(&actual.pages_of_files));
     }
     object
 }

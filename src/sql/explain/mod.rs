@@ -3,11 +3,15 @@
 mod access_paths;
 mod analyze;
 mod estimate;
+mod hint;
 mod json;
 mod node;
 mod operators;
+mod pages;
 mod read;
+mod run_time_bounds;
 mod service_cost;
+mod table_read;
 mod text;
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A plan as a tree of nodes in PostgreSQL's words.
 
-use super::read::TableRead;
+use super::table_read::TableRead;
 
 /// One operator, as EXPLAIN shows it.
 #[derive(Debug, Clone, Default)]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::common::{JoinSide, JoinType, NullEquality};
+use datafusion::logical_expr::WindowFrameUnits;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::window::WindowExpr;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
@@ -29,7 +30,8 @@ use datafusion::physical_plan::{ExecutionPlan, InputOrderMode};
 use super::analyze::{Started, actual};
 use super::estimate::{Rows, of_read, over};
 use super::node::{Actual, Node, Property};
-use super::read::{TableRead, address, title};
+use super::read::address;
+use super::table_read::{TableRead, title};
 use crate::export_files::ExportScanExec;
 use crate::provider::EntityScanExec;
 use rowkey_postgres::ctes::{CteScanExec, WithExec};
@@ -288,14 +290,11 @@ impl Builder<'_> {
         node.estimate = of_read(read, &plan.schema());
         node.actual = self.actual(plan);
         if let (Some(actual), Some(counted)) = (&mut node.actual, &read.actual) {
-            actual.rows = counted.rows;
+            actual.rows = read.limit.map_or(counted.rows, |limit| counted.rows.min(limit as u64));
         }
         node.read = Some(read.clone());
         let is_alone = self.reads.len() == 1;
-        let columns: Texts = match is_alone {
-            true => names(plan),
-            false => names(plan).iter().map(|name| format!("{}.{name}", quote_identifier(&alias)).into()).collect(),
-        };
+        let columns = scan_columns(plan, scan, (!is_alone).then_some(&alias));
         if self.verbose {
             node.properties.push(("Output", Property::of_list(columns.iter().map(Arc::as_ref))));
         }
@@ -430,9 +429,7 @@ impl Builder<'_> {
         let input = self.build(input);
         let mut columns = input.columns.clone();
         for window in windows {
-            let name = window.name().split('(').next().unwrap_or_default();
-            let arguments = deparse_list(&window.expressions(), &input.columns);
-            columns.push(format!("{name}({arguments}) OVER (?)").into());
+            columns.push(window_call(window, &input.columns).into());
         }
         let mut node = Node::new("WindowAgg");
         if let Some(window) = windows.first() {
@@ -460,6 +457,37 @@ impl Builder<'_> {
         }
         self.node(plan, Node::new("ProjectSet"), vec![input.node], columns, (Rows::Input, false))
     }
+}
+
+/// What comes out of a scan: columns of its table, or what it computes of them.
+fn scan_columns(plan: &Plan, scan: &EntityScanExec, alias: Option<&String>) -> Texts {
+    let Some(projection) = scan.config().ok().and_then(|config| config.file_source().projection().cloned()) else {
+        return names(plan);
+    };
+    let of_table = |name: &String| match alias {
+        Some(alias) => Arc::from(format!("{}.{}", quote_identifier(alias), quote_identifier(name))),
+        None => Arc::from(quote_identifier(name).as_ref()),
+    };
+    let columns: Texts = scan.scan().columns.schema().fields().iter().map(|field| of_table(field.name())).collect();
+    projection.iter().map(|out| deparse(&out.expr, &columns).into()).collect()
+}
+
+/// `sum(age) OVER (PARTITION BY team ORDER BY "RowKey")`.
+fn window_call(window: &Arc<dyn WindowExpr>, columns: &[Arc<str>]) -> String {
+    let name = window.name().split('(').next().unwrap_or_default();
+    let arguments = deparse_list(&window.expressions(), columns);
+    let mut clauses = Vec::new();
+    if !window.partition_by().is_empty() {
+        clauses.push(format!("PARTITION BY {}", deparse_list(window.partition_by(), columns)));
+    }
+    if !window.order_by().is_empty() {
+        clauses.push(format!("ORDER BY {}", sort_keys(window.order_by(), columns).join(", ")));
+    }
+    let frame = window.get_window_frame();
+    if frame.units != WindowFrameUnits::Range && !window.order_by().is_empty() {
+        clauses.push(frame.to_string());
+    }
+    format!("{name}({arguments}) OVER ({})", clauses.join(" "))
 }
 
 /// A plan that runs has a repartitioning for each partition of its input, side by side.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::DFSchema;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::TreeNode;
+use datafusion::datasource::physical_plan::FileGroup;
 use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::expr_rewriter::unnormalize_col;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::physical_expr::expressions::DynamicFilterPhysicalExpr;
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::split_conjunction;
 use datafusion::physical_expr::utils::collect_columns;
@@ -21,66 +21,19 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 
-use super::service_cost::{ServiceCost, ServiceQuery};
+use super::hint::hint;
+use super::pages::{self, FilePages, PagesOfFiles};
+use super::run_time_bounds::RunTimeBounds;
+use super::service_cost::ServiceQuery;
+use super::table_read::{ActualRead, Share, TableRead};
 use crate::access::AccessPath;
-use crate::provider::{ColumnSource, EntityScanExec, Scan, ScanCounts, TableColumns};
+use crate::provider::{ColumnSource, Direction, EntityScanExec, Scan, ScanCounts, TableColumns, file_of};
 use rowkey_base::Result;
 use rowkey_model::EdmType;
 use rowkey_model::columns::{TIMESTAMP, tick_name, typed_name};
 use rowkey_postgres::deparse::{deparse, quote_identifier};
 use rowkey_postgres::error::from_datafusion;
 use rowkey_storage::run::{OpenRun, PAGE_ROWS, PARTITION_KEY, ROW_KEY, RunFile};
-
-/// A table scan whose hint is worth a line: one over at least this many entities.
-const HINT_ROWS_MIN: u64 = 10_000;
-/// The same of one partition: what the Table service answers in one page.
-const PARTITION_HINT_ROWS_MIN: u64 = 1_000;
-
-/// How many of how many.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Share {
-    pub part: u64,
-    pub whole: u64,
-}
-
-/// One table read: the access path, why, and at most how much. Before the plan runs these are upper
-/// bounds: filters on other properties, and filters that come from joins at run time, leave out
-/// more.
-#[derive(Debug, Clone, Default)]
-pub(super) struct TableRead {
-    pub table: String,
-    pub path: AccessPath,
-    /// A table scan between bounds of PartitionKey.
-    pub is_partition_range: bool,
-    pub point_keys: Option<usize>,
-    pub keys: String,
-    pub residual: Vec<String>,
-    pub order: Option<String>,
-    pub limit: Option<usize>,
-    pub range_partitions: Share,
-    pub files: Share,
-    pub row_groups: Share,
-    pub pages: Share,
-    /// Of `rows_max`, those that were written recently and are not in files yet.
-    pub recent_rows_max: u64,
-    pub rows_max: u64,
-    pub bytes_max: u64,
-    pub hint: Option<String>,
-    pub service_cost: ServiceCost,
-    /// Bounds that operators above find out while they run: on which columns, from where, and once
-    /// the plan has run, which they were.
-    pub run_time_bounds: Option<String>,
-    pub actual: Option<ActualRead>,
-}
-
-/// What a scan really read, from its counters.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ActualRead {
-    pub rows: u64,
-    pub bytes: u64,
-    pub row_groups: Share,
-    pub pages: Share,
-}
 
 /// The reads of all scans of a plan, by the address of the node, in plan order.
 pub(super) async fn reads(plan: &Arc<dyn ExecutionPlan>, analyzed: bool) -> Result<Vec<(usize, TableRead)>> {
@@ -125,25 +78,6 @@ pub(super) fn address(scan: &EntityScanExec) -> usize {
     std::ptr::from_ref(scan).addr()
 }
 
-/// What the line of a scan begins with: `Point query on Employees`.
-pub(super) fn title(read: &TableRead) -> String {
-    let kind = match read.path {
-        AccessPath::Point => "Point query on",
-        AccessPath::Range => "Range query on",
-        AccessPath::Partition => "Partition scan of",
-        AccessPath::Table if read.is_partition_range => "Partition range scan of",
-        AccessPath::Table => "Table scan of",
-    };
-    let mut title = format!("{kind} {}", read.table);
-    if let Some(order) = &read.order {
-        title.push_str(&format!(" in {order}"));
-    }
-    if let Some(limit) = read.limit {
-        title.push_str(&format!(", at most {limit} rows"));
-    }
-    title
-}
-
 async fn describe(exec: &EntityScanExec, above: Option<&'static str>, analyzed: bool) -> Result<TableRead> {
     let scan = exec.scan();
     let manifest = &scan.table.manifest;
@@ -177,6 +111,8 @@ async fn describe(exec: &EntityScanExec, above: Option<&'static str>, analyzed: 
     for (_, run) in &scan.selected {
         add_file(&mut read, scan, run, &columns, &wanted).await?;
     }
+    read.row_groups.part = read.pages_of_files.row_groups;
+    read.pages.part = read.pages_of_files.pages;
     read.recent_rows_max = exec.recent_rows().map_err(from_datafusion)?;
     read.rows_max += read.recent_rows_max;
     let query = ServiceQuery {
@@ -189,28 +125,15 @@ async fn describe(exec: &EntityScanExec, above: Option<&'static str>, analyzed: 
         limit: read.limit.map(|limit| limit as u64),
     };
     read.service_cost = query.cost();
-    if let (Some(_), Some(limit), true) = (&read.order, read.limit, read.residual.is_empty()) {
-        stop_at(&mut read, limit as u64);
+    if let (Some(limit), true) = (read.limit, read.residual.is_empty()) {
+        stop_at(&mut read, exec, limit as u64)?;
     }
-    let bounds = run_time_bounds(exec);
-    let bound: BTreeSet<String> =
-        bounds.iter().flat_map(collect_columns).map(|column| column.name().to_owned()).collect();
-    if let (false, Some(above)) = (bound.is_empty(), above) {
-        let names = bound.iter().map(String::as_str).collect::<Vec<_>>().join(" and ");
-        let found: Vec<String> = bounds.iter().filter(|_| analyzed).map(|bounds| deparse(bounds, &[])).collect();
-        let found = if analyzed { format!(": {}", found.join(" AND ")) } else { String::new() };
-        read.run_time_bounds = Some(format!("on {names}, from {above}{found}"));
-    }
-    read.hint = match scan.access.path {
-        _ if bound.contains(PARTITION_KEY) => None,
-        // A page of a keyset.
-        _ if read.order.is_some() && read.limit.is_some() && read.residual.is_empty() => None,
-        AccessPath::Table if manifest.live_rows() >= HINT_ROWS_MIN => scan.access.hint(),
-        AccessPath::Partition if read.rows_max >= PARTITION_HINT_ROWS_MIN => partition_hint(&read, &residual),
-        _ => None,
-    };
+    let bounds = RunTimeBounds::of(exec, above);
+    read.run_time_bounds = bounds.as_ref().map(|bounds| bounds.shown(exec, analyzed)).transpose()?;
+    let is_bound = bounds.as_ref().is_some_and(RunTimeBounds::are_of_keys);
+    read.hint = if is_bound { None } else { hint(&read, &scan.access, manifest.live_rows(), &residual) };
     if analyzed {
-        read.actual = Some(actual(exec, &read));
+        read.actual = Some(actual(exec, &read).await?);
     }
     Ok(read)
 }
@@ -233,49 +156,44 @@ fn beside_subqueries(exec: &EntityScanExec) -> Vec<Arc<dyn PhysicalExpr>> {
     parts.map(Arc::clone).collect()
 }
 
-/// What the operators above leave out while they run.
-fn run_time_bounds(exec: &EntityScanExec) -> Vec<Arc<dyn PhysicalExpr>> {
-    let mut found = Vec::new();
-    let filter = exec.config().ok().and_then(|config| config.file_source().filter());
-    let _ = filter.map(|filter| {
-        filter.apply(|expr| {
-            if expr.is::<DynamicFilterPhysicalExpr>() {
-                found.push(Arc::clone(expr));
-                return Ok(TreeNodeRecursion::Jump);
-            }
-            Ok(TreeNodeRecursion::Continue)
-        })
-    });
-    found
-}
-
-/// A scan in key order stops at its limit: in each file it reads the page that it begins in, and
-/// those of so many rows.
-fn stop_at(read: &mut TableRead, limit: u64) {
+/// A scan without a filter stops at its limit. In key order it reads, in each file, the page that
+/// it begins in, and those of so many rows; else, in each group of files, those of so many rows.
+fn stop_at(read: &mut TableRead, exec: &EntityScanExec, limit: u64) -> Result<()> {
     let page_rows = PAGE_ROWS as u64;
-    let pages = (limit.div_ceil(page_rows) + 1).saturating_mul(read.files.part);
+    let pages_of = |limit: u64| limit.div_ceil(page_rows);
+    let of_file = pages_of(limit) + 1;
+    let pages = match read.order {
+        Some(_) => of_file.saturating_mul(read.files.part),
+        None => {
+            let groups = &exec.config().map_err(from_datafusion)?.file_groups;
+            groups.iter().map(|group| pages_of_group(group, limit)).sum()
+        }
+    };
     if pages >= read.pages.part {
-        return;
+        return Ok(());
     }
+    read.pages_of_files.keep(of_file, exec.order() == Some(Direction::Backward));
     read.bytes_max = read.bytes_max * pages / read.pages.part.max(1);
     read.pages.part = pages;
     read.row_groups.part = read.row_groups.part.min(pages);
     read.rows_max = read.rows_max.min(pages * page_rows + read.recent_rows_max);
+    Ok(())
 }
 
-/// How to read less of a partition than all of it: the patterns of the service's design guide.
-fn partition_hint(read: &TableRead, residual: &[&Expr]) -> Option<String> {
-    let mut properties = BTreeSet::new();
-    for filter in residual {
-        properties.extend(filter.column_refs().into_iter().map(|column| column.name.clone()));
+/// Pages of a group of files that hold so many live rows, at most.
+fn pages_of_group(group: &FileGroup, limit: u64) -> u64 {
+    let (mut pages, mut rows) = (0, 0);
+    for run in group.files().iter().filter_map(file_of) {
+        // Which rows are masked is anybody's guess.
+        let masked = run.rows - run.live_rows();
+        let wanted = limit - rows + masked;
+        pages += (wanted.div_ceil(PAGE_ROWS as u64) + u64::from(run.row_groups)).min(u64::from(run.key_pages));
+        rows += run.live_rows();
+        if rows >= limit {
+            break;
+        }
     }
-    let property = properties.iter().find(|name| *name != PARTITION_KEY && *name != ROW_KEY)?;
-    let rows = read.rows_max;
-    Some(format!(
-        "up to {rows} entities of the partition are read to test {property}: bound RowKey as well; or keep a copy of \
-         each entity under RowKey '{property}_...' (intra-partition secondary index) or entities that list the \
-         RowKeys of each {property} (index entities), and read those"
-    ))
+    pages
 }
 
 /// Names of the table's columns that a scan decodes.
@@ -339,23 +257,20 @@ async fn add_file(
 ) -> Result<()> {
     let places = file_columns(run, columns, wanted);
     if scan.access.keys.covers(run.first.as_ref(), run.last.as_ref()) {
-        read.row_groups.part += u64::from(run.row_groups);
-        read.pages.part += u64::from(run.key_pages);
+        let stretch = |places: u32| std::iter::once(0..u64::from(places)).collect();
+        let (path, row_groups, pages) = (run.path.clone(), stretch(run.row_groups), stretch(run.key_pages));
+        read.pages_of_files.add(FilePages { path, row_groups, pages });
         read.rows_max += run.live_rows();
         read.bytes_max += places.iter().filter_map(|&place| run.column_bytes.get(place)).sum::<u64>();
         return Ok(());
     }
     let open = scan.files.open(run).await?;
-    let mut groups = BTreeSet::new();
-    let mut spans: Vec<Range<u64>> = Vec::new();
-    for block in open.blocks() {
-        if scan.access.keys.ranges().iter().any(|range| block.may_meet(range)) {
-            groups.insert(block.row_group);
-            spans.push(block.rows.clone());
-            read.pages.part += 1;
-        }
+    let (mut spans, mut pages): (Vec<Range<u64>>, Vec<Range<u64>>) = Default::default();
+    for (at, block) in open.blocks_with(&scan.access.keys) {
+        spans.push(block.rows.clone());
+        pages::add(&mut pages, at as u64);
     }
-    read.row_groups.part += groups.len() as u64;
+    FilePages::of(&open, pages).into_iter().for_each(|file| read.pages_of_files.add(file));
     let masked = |span: &Range<u64>| {
         run.mask.as_ref().map_or(0, |mask| mask.range_cardinality(span.start as u32..span.end as u32))
     };
@@ -396,17 +311,23 @@ fn page_bytes(open: &OpenRun, places: &[usize], spans: &[Range<u64>]) -> u64 {
     bytes
 }
 
-fn actual(exec: &EntityScanExec, planned: &TableRead) -> ActualRead {
+async fn actual(exec: &EntityScanExec, planned: &TableRead) -> Result<ActualRead> {
     let counts = ScanCounts::of(exec);
-    // What nothing was left out of was read as planned.
-    let of_table = |(part, whole): (u64, u64), planned: Share| match whole {
-        0 => planned,
-        _ => Share { part: part.min(planned.part), whole: planned.whole },
-    };
-    ActualRead {
+    let scan = exec.scan();
+    let mut pages_of_files = PagesOfFiles::default();
+    for (_, run) in &scan.selected {
+        let pages: Vec<Range<u64>> =
+            scan.pages_read.of(run).into_iter().map(|pages| pages.start as u64..pages.end as u64).collect();
+        if !pages.is_empty() {
+            let open = scan.files.open(run).await?;
+            FilePages::of(&open, pages).into_iter().for_each(|file| pages_of_files.add(file));
+        }
+    }
+    Ok(ActualRead {
         rows: counts.rows,
         bytes: counts.bytes,
-        row_groups: of_table(counts.row_groups, planned.row_groups),
-        pages: of_table(counts.pages, planned.pages),
-    }
+        row_groups: Share { part: pages_of_files.row_groups, whole: planned.row_groups.whole },
+        pages: Share { part: pages_of_files.pages, whole: planned.pages.whole },
+        pages_of_files,
+    })
 }

@@ -1,8 +1,8 @@
 //! Nodes as lines of text, in the outline that PostgreSQL's have.
 
 use super::node::{Node, Property};
-use super::read::{Share, TableRead};
 use super::service_cost::ServiceCost;
+use super::table_read::{Share, TableRead};
 use rowkey_postgres::syntax::ExplainOptions;
 
 /// How far a node's own lines, and the arrows of its inputs, stand behind its name.

@@ -238,10 +238,7 @@ impl Backward {
     fn wanted(&self, open: &OpenRun) -> Vec<Range<u64>> {
         let keys = &self.scan.scan().access.keys;
         let mut wanted: Vec<(usize, Range<u64>)> = Vec::new();
-        for block in open.blocks() {
-            if !keys.ranges().iter().any(|range| block.may_meet(range)) {
-                continue;
-            }
+        for (_, block) in open.blocks_with(keys) {
             match wanted.last_mut() {
                 Some((group, last)) if *group == block.row_group && last.end == block.rows.start => {
                     last.end = block.rows.end

@@ -81,11 +81,13 @@ pub(super) fn has_masks(group: &FileGroup) -> bool {
 
 /// A file with its mask as a selection.
 fn selected(file: PartitionedFile) -> PartitionedFile {
-    let selection = file.extension::<RunHandle>().and_then(|RunHandle(run)| live_selection(run));
-    match selection {
-        Some(selection) => file.with_extension(ParquetRowSelection::from(selection)),
-        None => file,
-    }
+    let live = file.extension::<RunHandle>().and_then(|RunHandle(run)| live_selection(run));
+    let Some(live) = live else { return file };
+    let selection = match file.extension::<ParquetRowSelection>() {
+        Some(pages) => pages.selection().intersection(&live),
+        None => live,
+    };
+    file.with_extension(ParquetRowSelection::from(selection))
 }
 
 /// The rows of a file that its mask leaves; `None` if it has no mask.

@@ -15,22 +15,29 @@ use parquet::arrow::async_reader::AsyncFileReader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 
+use super::pages_read::PagesRead;
 use rowkey_storage::run::{RunFile, RunFileReader, RunFiles};
 
 /// Carried by every file of a scan.
 #[derive(Debug, Clone)]
 pub(super) struct RunHandle(pub Arc<RunFile>);
 
+/// The run file of a file of a scan.
+pub(crate) fn file_of(file: &PartitionedFile) -> Option<&Arc<RunFile>> {
+    file.extension::<RunHandle>().map(|RunHandle(run)| run)
+}
+
 /// Hands out cached metadata, always with its page index: row selections without a predicate need
 /// it too, and the Parquet scan would not ask for it.
 #[derive(Debug)]
 pub(super) struct RunReaderFactory {
     files: Arc<RunFiles>,
+    pages_read: Arc<PagesRead>,
 }
 
 impl RunReaderFactory {
-    pub(super) fn new(files: Arc<RunFiles>) -> Self {
-        Self { files }
+    pub(super) fn new(files: Arc<RunFiles>, pages_read: Arc<PagesRead>) -> Self {
+        Self { files, pages_read }
     }
 }
 
@@ -47,6 +54,7 @@ impl ParquetFileReaderFactory for RunReaderFactory {
         };
         Ok(Box::new(RunReader {
             files: Arc::clone(&self.files),
+            pages_read: Arc::clone(&self.pages_read),
             run: Arc::clone(run),
             open: None,
             metrics: ParquetFileMetrics::new(partition_index, &run.path, metrics),
@@ -57,6 +65,7 @@ impl ParquetFileReaderFactory for RunReaderFactory {
 /// Opens its file when it is first asked for something.
 struct RunReader {
     files: Arc<RunFiles>,
+    pages_read: Arc<PagesRead>,
     run: Arc<RunFile>,
     open: Option<RunFileReader>,
     metrics: ParquetFileMetrics,
@@ -78,7 +87,13 @@ impl RunReader {
 impl AsyncFileReader for RunReader {
     fn get_bytes(&mut self, range: Range<u64>) -> BoxFuture<'_, parquet::errors::Result<Bytes>> {
         self.metrics.bytes_scanned.add((range.end - range.start) as usize);
-        async move { self.open().await?.get_bytes(range).await.map_err(public) }.boxed()
+        let pages_read = Arc::clone(&self.pages_read);
+        async move {
+            let reader = self.open().await?;
+            pages_read.add(reader.run(), &range);
+            reader.get_bytes(range).await.map_err(public)
+        }
+        .boxed()
     }
 
     fn get_metadata<'a>(

@@ -12,9 +12,6 @@ pub(crate) struct ScanCounts {
     pub rows: u64,
     /// Of files.
     pub bytes: u64,
-    /// Read, of those that statistics were asked about; none where nothing was left out.
-    pub row_groups: (u64, u64),
-    pub pages: (u64, u64),
 }
 
 impl ScanCounts {
@@ -26,15 +23,6 @@ impl ScanCounts {
                 MetricValue::Count { name, count } if name == RECENT_ROWS => counts.rows += count.value() as u64,
                 MetricValue::Count { name, count } if name == MASKED_ROWS => masked += count.value() as u64,
                 MetricValue::Count { name, count } if name == "bytes_scanned" => counts.bytes += count.value() as u64,
-                MetricValue::PruningMetrics { name, pruning_metrics } => {
-                    let (part, whole) = match name.as_ref() {
-                        "row_groups_pruned_statistics" => &mut counts.row_groups,
-                        "page_index_pages_pruned" => &mut counts.pages,
-                        _ => continue,
-                    };
-                    *part += pruning_metrics.matched() as u64;
-                    *whole += (pruning_metrics.matched() + pruning_metrics.pruned()) as u64;
-                }
                 _ => {}
             }
         }

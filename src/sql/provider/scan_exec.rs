@@ -1,5 +1,6 @@
 //! The scan of one table in a physical plan.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -25,15 +26,18 @@ use datafusion::physical_plan::sorts::streaming_merge::StreamingMergeBuilder;
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
-use futures::{StreamExt, stream};
+use futures::{StreamExt, TryStreamExt, stream};
+use tokio::sync::OnceCell;
 
 use super::columns::TableColumns;
 use super::key_order::{Direction, reversed_scan};
 use super::masked::{has_masks, live_rows};
 use super::optional_filter::with_optional_filters;
+use super::pages_read::PagesRead;
 use super::reader::RunHandle;
 use super::recent::{Part, recent_batches, recent_rows};
-use crate::access::AccessPlan;
+use super::wanted_pages::with_wanted_pages;
+use crate::access::{AccessPlan, has_run_time_parts, run_time_keys};
 use rowkey_postgres::cancellation::makes_large_values;
 use rowkey_storage::Table;
 use rowkey_storage::delta::Layers;
@@ -53,6 +57,7 @@ pub(crate) struct Scan {
     /// place of it; masked are the rows that recent writes take the place of.
     pub selected: Vec<(usize, Arc<RunFile>)>,
     pub files: Arc<RunFiles>,
+    pub pages_read: Arc<PagesRead>,
 }
 
 impl Scan {
@@ -101,6 +106,9 @@ pub(crate) struct EntityScanExec {
     properties: Arc<PlanProperties>,
     /// Counts what comes from recent writes, and what they take the place of.
     recent: ExecutionPlanMetricsSet,
+    /// What is read in one execution, by all partitions: of keys that operators above have found
+    /// out when the first rows are asked for.
+    narrowed: Arc<OnceCell<Arc<DataSourceExec>>>,
 }
 
 /// The counter of rows that come from recent writes.
@@ -111,7 +119,8 @@ pub(super) const MASKED_ROWS: &str = "masked_rows";
 impl EntityScanExec {
     pub(crate) fn new(scan: Arc<Scan>, parquet: Arc<DataSourceExec>) -> Self {
         let properties = Arc::clone(parquet.properties());
-        Self { scan, parquet, order: None, properties, recent: ExecutionPlanMetricsSet::new() }
+        let (recent, narrowed) = (ExecutionPlanMetricsSet::new(), Arc::default());
+        Self { scan, parquet, order: None, properties, recent, narrowed }
     }
 
     pub(crate) fn scan(&self) -> &Arc<Scan> {
@@ -124,10 +133,7 @@ impl EntityScanExec {
     }
 
     pub(crate) fn config(&self) -> Result<&FileScanConfig> {
-        match self.parquet.data_source().downcast_ref::<FileScanConfig>() {
-            Some(config) => Ok(config),
-            None => internal_err!("an entity scan reads Parquet files"),
-        }
+        config_of(&self.parquet)
     }
 
     /// The place of a table column in this node's output, if it comes out as it is.
@@ -183,8 +189,8 @@ impl EntityScanExec {
 
     fn with_parquet(&self, parquet: Arc<DataSourceExec>) -> Self {
         let properties = Arc::clone(parquet.properties());
-        let recent = self.recent.clone();
-        Self { scan: Arc::clone(&self.scan), parquet, order: self.order, properties, recent }.with_order_properties()
+        let (scan, recent, narrowed) = (Arc::clone(&self.scan), self.recent.clone(), Arc::default());
+        Self { scan, parquet, order: self.order, properties, recent, narrowed }.with_order_properties()
     }
 
     /// How a key column of the output is sorted.
@@ -246,13 +252,45 @@ impl EntityScanExec {
         Ok(layers)
     }
 
-    /// The live rows of one group of files.
+    /// The live rows of one group of files. What is known only while the plan runs is looked at
+    /// when the first of them are asked for.
     fn stored(&self, group: usize, context: &Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let config = self.config()?;
+        let filter = self.config()?.file_source().filter();
+        if self.scan.access.keys.is_all() && !filter.as_ref().is_some_and(has_run_time_parts) {
+            return self.live(&self.parquet, group, context);
+        }
+        let (scan, context) = (self.clone(), Arc::clone(context));
+        let rows = async move {
+            let narrowed = scan.narrowed.get_or_try_init(|| scan.narrow(filter.as_ref())).await?;
+            scan.live(narrowed, group, &context)
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream::once(rows).try_flatten())))
+    }
+
+    /// The Parquet scan of the pages that may hold a wanted key.
+    async fn narrow(&self, filter: Option<&Arc<dyn PhysicalExpr>>) -> Result<Arc<DataSourceExec>> {
+        let planned = &self.scan.access.keys;
+        let keys = match filter.map(run_time_keys).transpose()?.flatten() {
+            Some(keys) => Cow::Owned(keys.intersect(planned)),
+            None => Cow::Borrowed(planned),
+        };
+        if keys.is_all() {
+            return Ok(Arc::clone(&self.parquet));
+        }
+        Ok(DataSourceExec::from_data_source(with_wanted_pages(self.config()?, &self.scan.files, &keys).await?))
+    }
+
+    fn live(
+        &self,
+        parquet: &Arc<DataSourceExec>,
+        group: usize,
+        context: &Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let config = config_of(parquet)?;
         // The stock scan lets one group take over files of another that is behind: it reads all
         // groups, or none.
         if !config.file_groups.iter().any(has_masks) {
-            return self.parquet.execute(group, Arc::clone(context));
+            return parquet.execute(group, Arc::clone(context));
         }
         let masked = MetricBuilder::new(&self.recent).counter(MASKED_ROWS, group);
         live_rows(config, group, &self.schema(), masked, context)
@@ -291,6 +329,13 @@ impl EntityScanExec {
             return internal_err!("a Parquet scan became {}", plan.name());
         };
         Ok(Arc::new(self.with_parquet(Arc::new(parquet.clone()))))
+    }
+}
+
+fn config_of(parquet: &DataSourceExec) -> Result<&FileScanConfig> {
+    match parquet.data_source().downcast_ref::<FileScanConfig>() {
+        Some(config) => Ok(config),
+        None => internal_err!("an entity scan reads Parquet files"),
     }
 }
 

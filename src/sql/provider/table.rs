@@ -23,6 +23,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::adapter::EntityColumnAdapterFactory;
 use super::columns::TableColumns;
+use super::pages_read::PagesRead;
 use super::reader::{RunHandle, RunReaderFactory};
 use super::scan_exec::{EntityScanExec, Scan};
 use crate::access::plan_access;
@@ -240,12 +241,14 @@ impl TableProvider for EntityTable {
         let mut parquet = TableParquetOptions::default();
         let kept_bytes = batch_bytes(state.config_options()).saturating_mul(2);
         parquet.global.max_predicate_cache_size = Some(kept_bytes.min(FILTERED_BYTES_MAX));
+        let pages_read = Arc::new(PagesRead::default());
+        let reader_factory = RunReaderFactory::new(Arc::clone(&self.files), Arc::clone(&pages_read));
         let mut source = ParquetSource::new(Arc::clone(self.columns.schema()))
             .with_table_parquet_options(parquet)
             .with_pushdown_filters(self.options.filter_pushdown)
             .with_enable_page_index(true)
             .with_bloom_filter_on_read(false)
-            .with_parquet_file_reader_factory(Arc::new(RunReaderFactory::new(Arc::clone(&self.files))));
+            .with_parquet_file_reader_factory(Arc::new(reader_factory));
         // Page bounds are coarser than keys, so the first and the last page of a range hold foreign
         // rows, unless the files lie inside the key set altogether.
         let covered = access.keys_exact
@@ -295,6 +298,7 @@ impl TableProvider for EntityTable {
             filters: filters.to_vec(),
             selected,
             files: Arc::clone(&self.files),
+            pages_read,
         };
         Ok(Arc::new(EntityScanExec::new(Arc::new(scan), DataSourceExec::from_data_source(config))))
     }

@@ -13,6 +13,7 @@ mod layout;
 mod live_rows;
 mod open;
 mod other;
+mod page_bytes;
 mod pages;
 mod reader;
 mod recount;

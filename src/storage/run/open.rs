@@ -22,7 +22,7 @@ use super::layout::RunLayout;
 use super::run_file::RunFile;
 use crate::error::{Error, Result};
 use rowkey_model::files::FileStore;
-use rowkey_model::{Entity, KeyRange, KeyRef};
+use rowkey_model::{Entity, KeyRange, KeyRef, KeySet};
 
 /// A page of keys: rows of one row group whose PartitionKeys share a page, with bounds of their
 /// keys.
@@ -126,6 +126,11 @@ impl OpenRun {
     /// Pages of keys, in key order.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
+    }
+
+    /// Blocks that may hold keys of a set, with their places among [`OpenRun::blocks`].
+    pub fn blocks_with<'a>(&'a self, keys: &'a KeySet) -> impl Iterator<Item = (usize, &'a Block)> {
+        self.blocks.iter().enumerate().filter(|(_, block)| keys.overlaps(block.lower(), block.upper()))
     }
 
     /// The rows of the file that may lie in `range`: whole blocks.
@@ -237,6 +242,13 @@ pub(super) fn failed(path: &str, error: ParquetError) -> Error {
 #[derive(Debug, Clone)]
 pub struct RunFileReader {
     open: Arc<OpenRun>,
+}
+
+impl RunFileReader {
+    /// The file that it reads.
+    pub fn run(&self) -> &Arc<OpenRun> {
+        &self.open
+    }
 }
 
 impl AsyncFileReader for RunFileReader {

@@ -223,6 +223,9 @@ fn unparsed(dialect: &PostgresDialect, error: &ParserError, source: &Source, tok
     }
 }
 
+/// The parser's error of an EXPLAIN within another.
+const NESTED_EXPLAIN: &str = "Explain must be root of the plan";
+
 fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message.as_str(),
@@ -230,6 +233,9 @@ fn syntax(error: &ParserError, source: &Source, tokens: &[TokenWithSpan]) -> Err
             return limits::too_deep();
         }
     };
+    if message == NESTED_EXPLAIN {
+        return not_explained("EXPLAIN");
+    }
     let Some((message, place)) = message.rsplit_once(" at Line: ") else {
         return match message.contains("found: EOF") {
             true => source.syntax_at(None).with_detail(message),
@@ -268,7 +274,7 @@ fn classify(statement: ast::Statement) -> Result<Request> {
         } => {
             let writes = kinds::verb(&statement);
             if writes.is_none() && !matches!(*statement, ast::Statement::Query(_)) {
-                return Err(refused(&statement));
+                return Err(not_explained(&verb_of(&statement)));
             }
             let options = ExplainOptions::read(analyze, verbose, format, &options.unwrap_or_default())?;
             Ok(Request::Explain { statement, options })
@@ -278,14 +284,28 @@ fn classify(statement: ast::Statement) -> Result<Request> {
     }
 }
 
-/// The error of a statement that is not supported, which names its first words.
-pub fn refused(statement: &ast::Statement) -> Error {
+/// The first words of a statement.
+fn verb_of(statement: &ast::Statement) -> String {
     let words: Vec<String> = statement.to_string().split_whitespace().take(2).map(str::to_uppercase).collect();
-    let verb = match words.first().map(String::as_str) {
+    match words.first().map(String::as_str) {
         Some("CREATE" | "DROP" | "ALTER") => words.join(" "),
         Some(verb) => verb.to_owned(),
         None => String::new(),
-    };
+    }
+}
+
+fn not_explained(verb: &str) -> Error {
+    Error::new(
+        SqlState::FEATURE_NOT_SUPPORTED,
+        format!(
+            "EXPLAIN of {verb} is not supported: it explains SELECT, VALUES, TABLE, WITH, INSERT, UPDATE, DELETE, MERGE and EXECUTE"
+        ),
+    )
+}
+
+/// The error of a statement that is not supported, which names its first words.
+pub fn refused(statement: &ast::Statement) -> Error {
+    let verb = verb_of(statement);
     Error::new(
         SqlState::FEATURE_NOT_SUPPORTED,
         format!(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{ask, import, open, run, session};
+use crate::session::Session;
 use rowkey_base::testing::Dice;
 use rowkey_model::files::MemoryStore;
 use rowkey_storage::run::PAGE_ROWS;
@@ -51,11 +52,8 @@ fn scans<'p>(node: &'p Value, found: &mut Vec<&'p Value>) {
     node["Plans"].as_array().into_iter().flatten().for_each(|below| scans(below, found));
 }
 
-#[test]
-fn estimates_are_bounds_and_near_for_reads_bound_by_keys() {
-    let seed = 27_001;
-    println!("seed {seed}");
-    let mut dice = Dice(seed);
+/// Entities in twelve partitions and several files; some are newer than the files, some are gone.
+fn things() -> Session {
     let engine = open(Arc::new(MemoryStore::new())).expect("an engine");
     let mut text = String::new();
     for entity in 0..ENTITIES {
@@ -64,9 +62,91 @@ fn estimates_are_bounds_and_near_for_reads_bound_by_keys() {
     }
     import(&engine, "Things", &text, 200 << 10).expect("imports");
     let mut session = session(&engine);
-    // Some are newer than the files, and some are gone.
     run(&mut session, "UPDATE Things SET n = -n WHERE n % 50 = 0");
     run(&mut session, "DELETE FROM Things WHERE n % 70 = 1");
+    session
+}
+
+fn sorted(mut rows: Vec<String>) -> Vec<String> {
+    rows.sort();
+    rows
+}
+
+/// Joins and subqueries that give keys while they run: the entities of the plain way, of few pages.
+#[test]
+fn keys_that_a_join_finds_out_are_read_alone() {
+    let seed = 27_002;
+    println!("seed {seed}");
+    let mut dice = Dice(seed);
+    let mut session = things();
+    run(&mut session, "CREATE TABLE Wanted (p text, r text)");
+    let mut found_any = 0;
+    for set in 0..40 {
+        let count = 1 + dice.below(12);
+        let keys: Vec<String> = (0..count)
+            .map(|at| {
+                let entity = dice.below(ENTITIES);
+                // Some are in no partition, or in another.
+                let partition = if dice.chance(8) { dice.below(20) } else { partition(entity) };
+                format!("('set{set}', '{at}', 'p{partition:02}', '{entity:06}')")
+            })
+            .collect();
+        run(&mut session, &format!("INSERT INTO Wanted (partitionkey, rowkey, p, r) VALUES {}", keys.join(", ")));
+        let wanted = format!("(SELECT p, r FROM Wanted WHERE partitionkey = 'set{set}')");
+        let plainly = format!(
+            "SELECT t.rowkey, t.n FROM Things t WHERE t.partitionkey || '/' || t.rowkey IN \
+             (SELECT p || '/' || r FROM {wanted} w)"
+        );
+        let expected = sorted(ask(&mut session, &plainly));
+        found_any += expected.len();
+        for (sql, pages_max) in [
+            (
+                "SELECT t.rowkey, t.n FROM Things t JOIN (SELECT DISTINCT p, r FROM WANTED w) w \
+                 ON t.partitionkey = w.p AND t.rowkey = w.r",
+                2 * count,
+            ),
+            ("SELECT t.rowkey, t.n FROM Things t WHERE (t.partitionkey, t.rowkey) IN WANTED", 2 * count),
+            (
+                "SELECT t.rowkey, t.n FROM Things t WHERE EXISTS (SELECT 1 FROM WANTED w \
+                 WHERE t.partitionkey = w.p AND w.r = t.rowkey)",
+                2 * count,
+            ),
+        ] {
+            let sql = sql.replace("WANTED", &wanted);
+            assert_eq!(sorted(ask(&mut session, &sql)), expected, "{sql}");
+            let explained = format!("EXPLAIN (ANALYZE, FORMAT JSON) {sql}");
+            let plan: Value = serde_json::from_str(&ask(&mut session, &explained).join("\n")).expect("JSON");
+            let mut found = Vec::new();
+            scans(&plan[0]["Plan"], &mut found);
+            let scan = found.iter().find(|scan| scan["Relation Name"] == "Things").expect("a scan");
+            assert!(scan["Run-Time Bounds"].is_string(), "{sql}: {plan}");
+            let pages = scan["Actual Pages"]["Read"].as_u64().expect("pages");
+            // Files of one range partition overlap.
+            assert!(pages <= 2 * pages_max as u64, "{pages} pages for {count} keys: {sql}: {plan}");
+        }
+        // One key, by the values of subqueries.
+        let one = format!("FROM Wanted WHERE partitionkey = 'set{set}' AND rowkey = '0'");
+        let by_value =
+            format!("SELECT rowkey, n FROM Things WHERE partitionkey = (SELECT p {one}) AND rowkey = (SELECT r {one})");
+        let plainly =
+            format!("SELECT rowkey, n FROM Things WHERE partitionkey || '/' || rowkey = (SELECT p || '/' || r {one})");
+        assert_eq!(ask(&mut session, &by_value), ask(&mut session, &plainly), "{by_value}");
+        let by_array = format!(
+            "SELECT rowkey, n FROM Things WHERE partitionkey = 'p07' AND rowkey = ANY (ARRAY(SELECT r {}))",
+            format_args!("FROM Wanted WHERE partitionkey = 'set{set}'")
+        );
+        let plainly = by_array.replace("rowkey = ANY", "rowkey || '' = ANY");
+        assert_eq!(sorted(ask(&mut session, &by_array)), sorted(ask(&mut session, &plainly)), "{by_array}");
+    }
+    assert!(found_any > 100, "{found_any} entities found");
+}
+
+#[test]
+fn estimates_are_bounds_and_near_for_reads_bound_by_keys() {
+    let seed = 27_001;
+    println!("seed {seed}");
+    let mut dice = Dice(seed);
+    let mut session = things();
     let (mut rows_read, mut rows_estimated) = (0, 0);
     for _ in 0..STATEMENTS {
         let (condition, ranges) = condition(&mut dice);
@@ -79,6 +159,15 @@ fn estimates_are_bounds_and_near_for_reads_bound_by_keys() {
         let (estimated, actual) = (number("Rows Read"), number("Actual Rows"));
         assert!(estimated >= actual, "{sql}: {estimated} estimated, {actual} read");
         assert!(number("Plan Rows") >= actual, "{sql}: {plan}");
+        let pages = |name: &str| scan[name]["Read"].as_u64().unwrap_or_else(|| panic!("{name} of {sql}: {plan}"));
+        let listed = |name: &str| -> u64 {
+            let files = scan[name].as_array().unwrap_or_else(|| panic!("{name} of {sql}: {plan}"));
+            let stretches = files.iter().flat_map(|file| file["Pages"].as_array().into_iter().flatten());
+            stretches.map(|stretch| 1 + stretch[1].as_u64().expect("last") - stretch[0].as_u64().expect("first")).sum()
+        };
+        assert!(pages("Actual Pages") <= pages("Pages"), "{sql}: {plan}");
+        assert_eq!(listed("Files Read"), pages("Pages"), "{sql}: {plan}");
+        assert_eq!(listed("Actual Files Read"), pages("Actual Pages"), "{sql}: {plan}");
         // A range begins and ends within pages, in each of the files that it meets.
         let at_ends = 2 * (PAGE_ROWS * ranges) as u64;
         assert!(estimated <= 3 * actual + at_ends, "{sql}: {estimated} estimated, {actual} read");
