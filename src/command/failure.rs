@@ -44,6 +44,11 @@ pub(super) enum Failure {
         message: String,
         hint: String,
     },
+    /// A server that is not reached, or not any more.
+    Connection {
+        message: String,
+        hint: String,
+    },
     /// Ended by a signal; the exit status is 128 and its number.
     Interrupted {
         message: String,
@@ -61,12 +66,18 @@ pub(super) enum Failure {
 pub(super) struct StatementFailure {
     pub error: session::Error,
     place: String,
+    /// It was read from a file or from standard input.
+    in_script: bool,
 }
 
 /// The exit status that shells show for a program ended by SIGPIPE.
 const EXIT_BROKEN_PIPE: u8 = 141;
 /// The exit status for arguments that make no sense, the same as clap's.
 const EXIT_USAGE: u8 = 2;
+/// The exit status where there is no connection to the server, as psql has it.
+const EXIT_CONNECTION: u8 = 2;
+/// The exit status where a statement of a script fails, as psql has it.
+const EXIT_SCRIPT: u8 = 3;
 /// The exit status of an import that left entities out.
 const EXIT_REJECTED: u8 = 3;
 
@@ -80,10 +91,25 @@ impl Failure {
         match self {
             Failure::Engine(error) => {
                 let place = error.position().map_or_else(String::new, |at| diagnostics::place(statement, at));
-                Failure::Statement(Box::new(StatementFailure { error, place }))
+                Failure::Statement(Box::new(StatementFailure { error, place, in_script: false }))
             }
             other => other,
         }
+    }
+
+    /// The error of one of the statements of a script.
+    pub(super) fn in_script(self) -> Self {
+        match self {
+            Failure::Statement(mut failure) => {
+                failure.in_script = true;
+                Failure::Statement(failure)
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn connection(message: impl ToString, hint: impl Into<String>) -> Self {
+        Failure::Connection { message: message.to_string(), hint: hint.into() }
     }
 
     pub(super) fn defect(message: impl Into<String>) -> Self {
@@ -98,6 +124,8 @@ impl Failure {
         match self {
             Failure::Usage { .. } => ExitCode::from(EXIT_USAGE),
             Failure::Interrupted { status, .. } => ExitCode::from(*status),
+            Failure::Connection { .. } => ExitCode::from(EXIT_CONNECTION),
+            Failure::Statement(failure) if failure.in_script => ExitCode::from(EXIT_SCRIPT),
             _ if self.is_broken_pipe() => ExitCode::from(EXIT_BROKEN_PIPE),
             _ => ExitCode::FAILURE,
         }
@@ -114,6 +142,7 @@ impl Failure {
             Failure::Input(error) => (error.to_string(), None),
             Failure::Plain { message, hint }
             | Failure::Usage { message, hint }
+            | Failure::Connection { message, hint }
             | Failure::Interrupted { message, hint, .. } => (message.clone(), Some(hint.as_str())),
             Failure::Shown(error) => (error.to_string(), error.hint()),
             Failure::Write(error) => (format!("cannot write to standard output: {error}"), None),
@@ -179,6 +208,10 @@ mod tests {
         assert_eq!(shown(write(io::ErrorKind::BrokenPipe)), shown(ExitCode::from(141)));
         assert_eq!(shown(write(io::ErrorKind::StorageFull)), shown(ExitCode::from(1)));
         assert_eq!(shown(Failure::usage("", "").exit_code()), shown(ExitCode::from(2)));
+        assert_eq!(shown(Failure::connection("", "").exit_code()), shown(ExitCode::from(2)));
+        let failed = || Failure::from(session::Error::new(session::SqlState::UNDEFINED_TABLE, "")).in_statement("");
+        assert_eq!(shown(failed().exit_code()), shown(ExitCode::from(1)));
+        assert_eq!(shown(failed().in_script().exit_code()), shown(ExitCode::from(3)));
         let outcomes =
             [ExitStatus::Well, ExitStatus::Found, ExitStatus::Rejected].map(ExitStatus::exit_code).map(shown);
         assert_eq!(outcomes, [0, 1, 3].map(ExitCode::from).map(shown));

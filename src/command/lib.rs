@@ -104,7 +104,7 @@ async fn open_as(location: &str, options: Options) -> Result<Arc<Engine>, Failur
     let asked = options.read_only;
     let opened = Engine::open(location, options).await.map(Arc::new);
     let database = opened.map_err(|error| match error.sqlstate() {
-        SqlState::LOCK_FILE_EXISTS => Failure::plain(error, ASK_ITS_SERVER),
+        SqlState::LOCK_FILE_EXISTS if error.hint().is_none() => Failure::plain(error, ASK_ITS_SERVER),
         SqlState::SERIALIZATION_FAILURE | SqlState::IO_ERROR if error.hint().is_none() => {
             let remedy = unreadable::cause(&error).and_then(unreadable::remedy);
             Failure::plain(error, remedy.unwrap_or("another data folder can be named with --data DIR"))

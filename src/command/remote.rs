@@ -29,7 +29,7 @@ pub(super) async fn connect(url: &str) -> Result<Client, Failure> {
         config.dbname(DATABASE);
     }
     config.application_name("rowkey");
-    let (client, mut connection) = config.connect(NoTls).await.map_err(failure)?;
+    let (client, mut connection) = config.connect(NoTls).await.map_err(not_connected)?;
     tokio::spawn(async move {
         let mut messages = pin!(stream::poll_fn(|context| connection.poll_message(context)));
         // Who waits for an answer has the error.
@@ -42,6 +42,14 @@ pub(super) async fn connect(url: &str) -> Result<Client, Failure> {
     Ok(client)
 }
 
+/// A server that is not there, or that does not let this user in.
+fn not_connected(error: tokio_postgres::Error) -> Failure {
+    match failure(error) {
+        Failure::Plain { message, hint } => Failure::Connection { message, hint },
+        other => other,
+    }
+}
+
 /// An error of the server, or of the connection to it.
 pub(super) fn failure(error: tokio_postgres::Error) -> Failure {
     match error.as_db_error() {
@@ -49,7 +57,7 @@ pub(super) fn failure(error: tokio_postgres::Error) -> Failure {
             let hint = refused.hint().or(refused.detail()).unwrap_or("the server refused it; nothing was changed");
             Failure::plain(refused.message(), hint)
         }
-        None => Failure::plain(
+        None => Failure::connection(
             told(&error),
             "is it running, and reached without TLS? `rowkey serve` prints how to connect; a server that wants TLS is \
              reached by psql and its \\copy",

@@ -73,6 +73,8 @@ async fn serve(
     let server = Server::bind(database.clone(), options).await?;
     let rest = rest.bind(&database).await?;
     let rest_url = rest.as_ref().map(url_of);
+    // It is for messages alone.
+    let _ = database.name_server(server.address()?);
     announce(&server.address()?, rest_url.as_deref(), database.account().as_str(), is_sample)?;
     let (stop, stopped) = watch::channel(false);
     let mut terminate = signal(SignalKind::terminate())

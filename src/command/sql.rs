@@ -37,6 +37,7 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
     }
     let mut location =
         if arguments.sample { arguments.data.location_of_sample() } else { arguments.data.location()? };
+    let is_script = arguments.query.is_none();
     let text = match (arguments.query, arguments.file) {
         _ if is_tour || is_prompt => String::new(),
         (Some(query), _) => query,
@@ -65,7 +66,7 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
         }
         let mut out = BufWriter::new(io::stdout().lock());
         let done = remote::execute(url, &statements, &mut Printer { form, tables: 0, out: &mut out }).await;
-        return ended(done, &mut out);
+        return ended(done, is_script, &mut out);
     }
     if !arguments.sample
         && let Err(missing) = super::expect_folder(&location)
@@ -92,13 +93,13 @@ pub(super) async fn run(arguments: SqlArguments) -> Result<ExitStatus, Failure> 
     } else {
         execute(&database, &statements, form, &mut out).await
     };
-    ended(done, &mut out)
+    ended(done, is_script, &mut out)
 }
 
 /// Results before an error are printed before its message.
-fn ended(done: Result<(), Failure>, out: &mut dyn Write) -> Result<ExitStatus, Failure> {
+fn ended(done: Result<(), Failure>, is_script: bool, out: &mut dyn Write) -> Result<ExitStatus, Failure> {
     let flushed = out.flush();
-    done?;
+    done.map_err(|failure| if is_script { failure.in_script() } else { failure })?;
     flushed?;
     Ok(ExitStatus::Well)
 }

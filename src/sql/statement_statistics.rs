@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::access::AccessPath;
 use crate::provider::{ReadTotals, scans_of};
 use rowkey_base::clock::timer_now;
-use rowkey_postgres::syntax::normalized;
+use rowkey_postgres::syntax::{Normalized, normalized};
 
 #[cfg(test)]
 mod tests;
@@ -36,13 +36,16 @@ pub(crate) struct StatementStatistics {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Statement {
     account: String,
-    text: String,
+    /// A hash of the normalized text, whatever the case of its words.
+    id: i64,
 }
 
 /// A statement and its counters.
 #[derive(Debug)]
 pub(crate) struct StatementEntry {
     statement: Arc<Statement>,
+    /// As it was written first.
+    text: String,
     totals: Mutex<StatementTotals>,
     /// False where it was evicted or reset since it ran last.
     is_listed: AtomicBool,
@@ -100,19 +103,21 @@ pub(crate) struct StatementCost {
 impl StatementStatistics {
     /// The entry of a statement of an account.
     pub(crate) fn entry(&self, account: &str, text: &str) -> Arc<StatementEntry> {
-        let statement = Arc::new(Statement { account: account.to_owned(), text: normalized(text) });
+        let Normalized { text, folded } = normalized(text);
+        let statement = Arc::new(Statement { account: account.to_owned(), id: id_of(&folded) });
         let mut entries = self.entries();
         if let Some(entry) = entries.get(&statement) {
             return Arc::clone(entry);
         }
-        let entry = Arc::new(StatementEntry { statement, totals: Mutex::default(), is_listed: AtomicBool::new(false) });
+        let is_listed = AtomicBool::new(false);
+        let entry = Arc::new(StatementEntry { statement, text, totals: Mutex::default(), is_listed });
         self.list(&mut entries, &entry);
         entry
     }
 
     /// A statement that begins to run now.
     pub(crate) fn begin(self: &Arc<Self>, entry: Arc<StatementEntry>) -> RunningStatement {
-        RunningStatement { statistics: Arc::clone(self), entry, began: timer_now() }
+        RunningStatement { statistics: Arc::clone(self), entry, began: timer_now(), returns_rows: true }
     }
 
     /// Those of an account that have run, the most expensive ones first.
@@ -120,8 +125,8 @@ impl StatementStatistics {
         let of_account = |entry: &&Arc<StatementEntry>| entry.statement.account == account;
         let entries: Vec<_> = self.entries().values().filter(of_account).map(Arc::clone).collect();
         let cost = |entry: Arc<StatementEntry>| StatementCost {
-            id: id_of(&entry.statement.text),
-            text: entry.statement.text.clone(),
+            id: entry.statement.id,
+            text: entry.text.clone(),
             totals: *entry.totals(),
         };
         let mut costs: Vec<_> = entries.into_iter().map(cost).filter(|cost| cost.totals.calls > 0).collect();
@@ -244,6 +249,7 @@ pub(crate) struct RunningStatement {
     statistics: Arc<StatementStatistics>,
     entry: Arc<StatementEntry>,
     began: Instant,
+    returns_rows: bool,
 }
 
 impl RunningStatement {
@@ -252,6 +258,11 @@ impl RunningStatement {
         let mut counted = self.answers(reads);
         counted.took = Some(counted.running.began.elapsed());
         counted.rows = rows;
+    }
+
+    /// What comes is said of it: EXPLAIN.
+    pub(crate) fn without_rows(self) -> Self {
+        Self { returns_rows: false, ..self }
     }
 
     /// It has run, and its rows come.
@@ -274,7 +285,7 @@ pub(crate) struct CountedRows {
 
 impl CountedRows {
     pub(crate) fn add(&mut self, rows: usize) {
-        self.rows += rows as u64;
+        self.rows += if self.running.returns_rows { rows as u64 } else { 0 };
         self.took = Some(self.running.began.elapsed());
     }
 

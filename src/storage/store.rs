@@ -3,6 +3,7 @@
 mod maintenance;
 mod writes;
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -55,6 +56,14 @@ impl Store {
             unnamed,
             file_bytes: options.file_bytes,
         })
+    }
+
+    /// Tells other processes that want the data folder where this one listens as a server.
+    ///
+    /// # Errors
+    /// Those of writing it down.
+    pub fn name_server(&self, address: SocketAddr) -> Result<()> {
+        Ok(self.state.owner().name_server(address)?)
     }
 
     /// The newest durable state.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::ops::Range;
 
 /// Result of a file operation.
@@ -22,7 +23,12 @@ pub enum Error {
         "cannot {} {path}: the data folder is in use by {owner}; stop that first, or work with another folder",
         Operation::Lock
     )]
-    Owned { path: String, owner: String },
+    Owned {
+        path: String,
+        owner: String,
+        /// Where the owner listens, if it is a server.
+        server: Option<SocketAddr>,
+    },
 
     /// The folder, its lock or a file being written is no longer what this process has opened.
     #[error("cannot {operation} {path}: {change} while this process had the data folder open; {remedy}")]

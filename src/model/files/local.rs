@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -200,7 +201,7 @@ impl FileStore for LocalStore {
             // Where that is refused, the folder works as it is.
             let _ = private::make_data_folder_private(&self.root);
         }
-        Ok(Box::new(LocalLock { _held: lock }))
+        Ok(Box::new(LocalLock { held: lock }))
     }
 
     fn confirm_owned(&self) -> Result<()> {
@@ -292,10 +293,14 @@ impl WriteFile for LocalWrite {
 
 #[derive(Debug)]
 struct LocalLock {
-    _held: Arc<FolderLock>,
+    held: Arc<FolderLock>,
 }
 
-impl OwnerLock for LocalLock {}
+impl OwnerLock for LocalLock {
+    fn name_server(&self, address: SocketAddr) -> Result<()> {
+        self.held.name_server(address)
+    }
+}
 
 /// Creates a folder and those above it, each durable in the one above. Those from `root` on are for
 /// their owner alone.

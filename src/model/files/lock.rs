@@ -7,6 +7,7 @@
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +16,10 @@ use super::error::{Error, Operation, Result};
 use super::paths;
 use super::private::FILE_MODE;
 
-/// What a lock file of ours holds at most: a process id, and white space.
-const OWN_BYTES_MAX: usize = 32;
+/// What a lock file of ours holds at most: a process id, where it listens, and white space.
+const OWN_BYTES_MAX: usize = 96;
+/// Digits of a process id.
+const PROCESS_DIGITS_MAX: usize = 20;
 /// What systems answer where a folder that is open for reading cannot be locked, as over NFS.
 const EBADF: i32 = 9;
 
@@ -52,7 +55,8 @@ pub(super) struct FolderLock {
     /// The lock file has not kept others out all the time, and what they have written is not known
     /// here.
     was_open_to_others: AtomicBool,
-    _locks: Vec<File>,
+    /// The folder, and the lock file behind it if it is locked.
+    locks: Vec<File>,
 }
 
 impl FolderLock {
@@ -61,11 +65,11 @@ impl FolderLock {
         let path = root.join(paths::LOCK);
         let owned = |lock: &File| {
             // Readers leave the name of the last writer in the file.
-            let owner = match lock.try_lock_shared() {
-                Ok(()) => "processes that have it open for reading only".to_owned(),
+            let (owner, server) = match lock.try_lock_shared() {
+                Ok(()) => ("processes that have it open for reading only".to_owned(), None),
                 Err(_) => owner(&path),
             };
-            Error::Owned { path: root.display().to_string(), owner }
+            Error::Owned { path: root.display().to_string(), owner, server }
         };
         let folder = File::open(root).map_err(failed)?;
         match folder.try_lock() {
@@ -76,7 +80,7 @@ impl FolderLock {
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
         let file_failed = |error| Error::from_io(path.display().to_string(), Operation::Lock, error);
-        let mut file = open_plain(&path).map_err(file_failed)?;
+        let file = open_plain(&path).map_err(file_failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(owned(&file)),
@@ -84,14 +88,14 @@ impl FolderLock {
         }
         let (folder_identity, file_identity) =
             (Identity::held(&folder).map_err(failed)?, Identity::held(&file).map_err(file_failed)?);
-        name_owner(&mut file).map_err(file_failed)?;
+        name_owner(&file, None).map_err(file_failed)?;
         let root = root.to_owned();
         let lock = Self {
             root,
             folder: folder_identity,
             file: Some(file_identity),
             was_open_to_others: AtomicBool::new(false),
-            _locks: vec![folder, file],
+            locks: vec![folder, file],
         };
         // Either may have been replaced after it was opened and before it was locked.
         lock.confirm(&lock.root.display().to_string(), Operation::Lock)?;
@@ -103,7 +107,10 @@ impl FolderLock {
     pub(super) fn share(root: &Path) -> Result<Self> {
         let failed = |error| Error::from_io(root.display().to_string(), Operation::Lock, error);
         let path = root.join(paths::LOCK);
-        let owned = || Error::Owned { path: root.display().to_string(), owner: owner(&path) };
+        let owned = || {
+            let (owner, server) = owner(&path);
+            Error::Owned { path: root.display().to_string(), owner, server }
+        };
         let folder = File::open(root).map_err(failed)?;
         let is_folder_locked = match folder.try_lock_shared() {
             Ok(()) => true,
@@ -128,10 +135,20 @@ impl FolderLock {
             folder: Identity::held(&folder).map_err(failed)?,
             file: None,
             was_open_to_others: AtomicBool::new(false),
-            _locks: std::iter::once(folder).chain(file).collect(),
+            locks: std::iter::once(folder).chain(file).collect(),
         };
         lock.confirm_folder(&root.display().to_string(), Operation::Lock)?;
         Ok(lock)
+    }
+
+    /// Writes down where this process listens, if it owns the folder.
+    pub(super) fn name_server(&self, address: SocketAddr) -> Result<()> {
+        let path = self.root.join(paths::LOCK);
+        match self.locks.get(1).filter(|_| self.file.is_some()) {
+            Some(file) => name_owner(file, Some(address))
+                .map_err(|error| Error::from_io(path.display().to_string(), Operation::Write, error)),
+            None => Ok(()),
+        }
     }
 
     /// An error if the folder is not what is held, or the lock file has ever been found not to be.
@@ -205,38 +222,50 @@ fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Writes the process id of the owner, for messages alone: the locks themselves are the kernel's
+/// Writes the process id of the owner and where it listens, for messages alone: the locks themselves are the kernel's
 /// and end with the process. What Rowkey has not written is left as it is, and locks as well.
-fn name_owner(file: &mut File) -> io::Result<()> {
+fn name_owner(mut file: &File, server: Option<SocketAddr>) -> io::Result<()> {
     let is_named_once = file.metadata()?.nlink() == 1;
+    io::Seek::rewind(&mut file)?;
     if !is_named_once || own_content(file)?.is_none() {
         return Ok(());
     }
-    let mut file = &*file;
     io::Seek::rewind(&mut file)?;
     file.set_len(0)?;
-    file.write_all(std::process::id().to_string().as_bytes())
+    let process = std::process::id();
+    match server {
+        Some(address) => write!(file, "{process} {address}"),
+        None => write!(file, "{process}"),
+    }
 }
 
-/// The content of a lock file if it may be ours: digits, or the zeros that a crash of the machine
-/// may have made of them.
+/// The content of a lock file if it may be ours: digits and an address, or the zeros that a crash
+/// of the machine may have made of them.
 fn own_content(file: &File) -> io::Result<Option<String>> {
     let mut content = Vec::new();
     file.take(OWN_BYTES_MAX as u64 + 1).read_to_end(&mut content)?;
+    let content = String::from_utf8_lossy(&content).into_owned();
+    let is_number = |word: &str| word.len() <= PROCESS_DIGITS_MAX && word.bytes().all(|b| b.is_ascii_digit() || b == 0);
+    let mut words = content.split_whitespace();
     let is_own = content.len() <= OWN_BYTES_MAX
-        && content.iter().all(|byte| byte.is_ascii_digit() || byte.is_ascii_whitespace() || *byte == 0);
-    Ok(is_own.then(|| String::from_utf8_lossy(&content).into_owned()))
+        && words.next().is_none_or(is_number)
+        && words.next().is_none_or(|address| address.parse::<SocketAddr>().is_ok())
+        && words.next().is_none();
+    Ok(is_own.then_some(content))
 }
 
 /// The process that holds the locks, by the content of the file, which may not be written yet.
-fn owner(path: &Path) -> String {
+fn owner(path: &Path) -> (String, Option<SocketAddr>) {
     let is_file = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     let content = if is_file { File::open(path).and_then(|file| own_content(&file)).ok().flatten() } else { None };
-    match content.and_then(|content| content.trim().parse::<u32>().ok()) {
+    let content = content.unwrap_or_default();
+    let mut words = content.split_whitespace();
+    let owner = match words.next().and_then(|process| process.parse::<u32>().ok()) {
         Some(process) if process == std::process::id() => "this process already".to_owned(),
         Some(process) => format!("another process (process id {process})"),
         None => "another process".to_owned(),
-    }
+    };
+    (owner, words.next().and_then(|address| address.parse().ok()))
 }
 
 fn is_unsupported(error: &io::Error) -> bool {

@@ -235,7 +235,11 @@ pub(super) struct MemoryLock(Arc<AtomicBool>);
 impl MemoryLock {
     pub(super) fn take(owned: &Arc<AtomicBool>) -> Result<Self> {
         if owned.swap(true, Ordering::AcqRel) {
-            return Err(Error::Owned { path: LOCATION.to_owned(), owner: "this process already".to_owned() });
+            return Err(Error::Owned {
+                path: LOCATION.to_owned(),
+                owner: "this process already".to_owned(),
+                server: None,
+            });
         }
         Ok(Self(Arc::clone(owned)))
     }

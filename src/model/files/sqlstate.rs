@@ -1,5 +1,7 @@
 //! The public error of each error of files.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
 use rowkey_base::SqlState;
 
 use super::error::Error;
@@ -23,8 +25,26 @@ impl Error {
     }
 }
 
+/// What takes statements, imports and exports where a server owns the folder.
+fn ask(server: SocketAddr) -> String {
+    let host = match server.ip() {
+        ip if ip.is_unspecified() => Ipv4Addr::LOCALHOST.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+        ip => ip.to_string(),
+    };
+    let url = format!("postgresql://rowkey@{host}:{}/devstoreaccount1", server.port());
+    format!(
+        "it is a server: psql {url} takes statements, and import, export and sql with --server {url} do their work there"
+    )
+}
+
 impl From<Error> for rowkey_base::Error {
     fn from(error: Error) -> Self {
-        Self::new(error.sqlstate(), error.to_string()).with_source(error)
+        let public = Self::new(error.sqlstate(), error.to_string());
+        let public = match &error {
+            Error::Owned { server: Some(address), .. } => public.with_hint(ask(*address)),
+            _ => public,
+        };
+        public.with_source(error)
     }
 }

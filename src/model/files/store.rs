@@ -1,6 +1,7 @@
 //! What a store of files can do.
 
 use std::fmt::Debug;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,7 +92,15 @@ pub trait WriteFile: Debug + Send + 'static {
 }
 
 /// Held while a process owns a store.
-pub trait OwnerLock: Debug + Send + Sync {}
+pub trait OwnerLock: Debug + Send + Sync {
+    /// Tells whoever finds the store owned that its owner is a server, and where it listens.
+    ///
+    /// # Errors
+    /// Those of writing it down.
+    fn name_server(&self, _address: SocketAddr) -> Result<()> {
+        Ok(())
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -24,7 +24,7 @@ pub use copy::{CopyArgument, CopyOption, CopyStatement};
 pub use kinds::verb;
 pub use locate::located;
 pub use merge_actions::is_nothing;
-pub use normalize::normalized;
+pub use normalize::{Normalized, normalized};
 pub(crate) use operators::is_comparison;
 pub use parameterize::{Literal, Parameterized};
 pub use parse::{

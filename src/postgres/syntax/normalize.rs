@@ -12,15 +12,47 @@ const ORDERING: [Keyword; 5] = [Keyword::ASC, Keyword::DESC, Keyword::NULLS, Key
 /// What comes behind the first constant of a list.
 const MORE_OF_LIST: &str = " /*, ... */";
 
+/// A normalized statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Normalized {
+    /// As it was written.
+    pub text: String,
+    /// With words in small letters, but for those in quotes: statements that differ in nothing else
+    /// are one.
+    pub folded: String,
+}
+
+impl Normalized {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.folded.push_str(text);
+    }
+
+    fn push_token(&mut self, token: &Token) {
+        let text = token.to_string();
+        match token {
+            Token::Word(word) if word.quote_style.is_none() => self.folded.push_str(&text.to_lowercase()),
+            _ => self.folded.push_str(&text),
+        }
+        self.text.push_str(&text);
+    }
+
+    fn truncate(&mut self) {
+        for text in [&mut self.text, &mut self.folded] {
+            text.truncate(text.trim_end_matches([' ', ';']).len());
+        }
+    }
+}
+
 /// A statement without comments and with `$1`, `$2`, ... for its constants, numbered behind its
 /// parameters. Of the constants of an `IN` list the first alone is told. A text that is longer than
 /// 8 KiB, or that cannot be split into tokens, is told up to there.
-pub fn normalized(text: &str) -> String {
+pub fn normalized(text: &str) -> Normalized {
     let read = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let mut tokens = Vec::new();
     let failed = Tokenizer::new(&PostgreSqlDialect {}, read).tokenize_with_location_into_buf(&mut tokens).is_err();
     let mut number = tokens.iter().filter_map(|token| parameter(&token.token)).max().unwrap_or(0);
-    let mut normal = String::with_capacity(read.len());
+    let mut normal = Normalized { text: String::with_capacity(read.len()), folded: String::with_capacity(read.len()) };
     // In a list of ORDER BY or GROUP BY, whose numbers are places of columns.
     let mut in_places = false;
     // The last two tokens.
@@ -28,8 +60,8 @@ pub fn normalized(text: &str) -> String {
     let mut tokens = tokens.into_iter().map(|token| token.token).peekable();
     while let Some(token) = tokens.next() {
         if matches!(token, Token::Whitespace(_)) {
-            if !normal.is_empty() && !normal.ends_with(' ') {
-                normal.push(' ');
+            if !normal.text.is_empty() && !normal.text.ends_with(' ') {
+                normal.push(" ");
             }
             continue;
         }
@@ -40,12 +72,12 @@ pub fn normalized(text: &str) -> String {
             _ => false,
         };
         if !is_constant(&token) || in_places {
-            normal.push_str(&token.to_string());
+            normal.push_token(&token);
             before = (before.1, token);
             continue;
         }
         number += 1;
-        normal.push_str(&format!("${number}"));
+        normal.push(&format!("${number}"));
         let in_list = matches!(&before, (Token::Word(word), Token::LParen) if word.keyword == Keyword::IN);
         let mut is_list = false;
         while in_list
@@ -56,16 +88,16 @@ pub fn normalized(text: &str) -> String {
             is_list = true;
         }
         if is_list {
-            normal.push_str(MORE_OF_LIST);
+            normal.push(MORE_OF_LIST);
             if tokens.peek().is_some_and(|token| *token != Token::RParen) {
-                normal.push_str(", ");
+                normal.push(", ");
             }
         }
         before = (before.1, token);
     }
-    normal.truncate(normal.trim_end_matches([' ', ';']).len());
+    normal.truncate();
     if failed || read.len() < text.len() {
-        normal.push_str(" ...");
+        normal.push(" ...");
     }
     normal
 }
@@ -117,14 +149,21 @@ mod tests {
             ("", ""),
         ];
         for (text, normal) in cases {
-            assert_eq!(normalized(text), normal, "{text}");
+            assert_eq!(normalized(text).text, normal, "{text}");
         }
+    }
+
+    #[test]
+    fn the_case_of_words_without_quotes_does_not_matter() {
+        let folded = |text: &str| normalized(text).folded;
+        assert_eq!(folded("SELECT Name FROM T WHERE Age > 5"), "select name from t where age > $1");
+        assert_eq!(folded("select \"Name\" from T"), "select \"Name\" from t");
     }
 
     #[test]
     fn long_texts_are_told_up_to_their_bound() {
         let text = format!("select {}", "a, ".repeat(100_000));
-        let normal = normalized(&text);
+        let normal = normalized(&text).text;
         assert!(normal.len() < 9 << 10 && normal.ends_with(" ..."), "{}", normal.len());
     }
 }

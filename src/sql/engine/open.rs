@@ -1,6 +1,7 @@
 //! Opening a data folder.
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -186,6 +187,14 @@ impl Engine {
     /// Whether writes are refused, because that was asked for or the folder cannot be written.
     pub fn is_read_only(&self) -> bool {
         self.read_only
+    }
+
+    /// Tells other processes that want the data folder where this one listens as a server.
+    ///
+    /// # Errors
+    /// Those of writing it down.
+    pub fn name_server(&self, address: SocketAddr) -> Result<()> {
+        Ok(self.store.name_server(address)?)
     }
 
     /// Memory that queries may use together, in bytes.

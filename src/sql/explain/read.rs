@@ -33,7 +33,7 @@ use rowkey_model::EdmType;
 use rowkey_model::columns::{TIMESTAMP, tick_name, typed_name};
 use rowkey_postgres::deparse::{deparse, quote_identifier};
 use rowkey_postgres::error::from_datafusion;
-use rowkey_storage::run::{OpenRun, PAGE_ROWS, PARTITION_KEY, ROW_KEY, RunFile};
+use rowkey_storage::run::{OpenRun, PAGE_ROWS, RunFile};
 
 /// The reads of all scans of a plan, by the address of the node, in plan order.
 pub(super) async fn reads(plan: &Arc<dyn ExecutionPlan>, analyzed: bool) -> Result<Vec<(usize, TableRead)>> {

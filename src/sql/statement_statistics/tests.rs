@@ -16,7 +16,7 @@ fn run(statistics: &Arc<StatementStatistics>, account: &str, text: &str, rows: u
 fn runs_of_statements_that_differ_in_constants_add_up() {
     let statistics = Arc::new(StatementStatistics::default());
     run(&statistics, ACCOUNT, "SELECT * FROM t WHERE a = 1", 2);
-    run(&statistics, ACCOUNT, "SELECT * FROM t WHERE a = 20", 3);
+    run(&statistics, ACCOUNT, "select * FROM T WHERE a = 20", 3);
     run(&statistics, "other", "SELECT * FROM t WHERE a = 1", 1);
     let costs = statistics.costs(ACCOUNT);
     assert_eq!(costs.len(), 1);

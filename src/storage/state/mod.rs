@@ -40,7 +40,7 @@ pub(crate) struct State {
     reclaimer: Reclaimer,
     durability: Durability,
     /// Last, so that the folder is released when everything else is closed.
-    _owner: Box<dyn OwnerLock>,
+    owner: Box<dyn OwnerLock>,
 }
 
 impl State {
@@ -66,7 +66,7 @@ impl State {
             file_ids,
             reclaimer: Reclaimer::default(),
             durability: options.durability,
-            _owner: owner,
+            owner,
         }
     }
 
@@ -92,6 +92,10 @@ impl State {
     /// When single writes are acknowledged.
     pub(crate) fn durability(&self) -> Durability {
         self.durability
+    }
+
+    pub(crate) fn owner(&self) -> &dyn OwnerLock {
+        self.owner.as_ref()
     }
 
     pub(crate) fn refuse_if_read_only(&self) -> Result<()> {

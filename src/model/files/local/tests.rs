@@ -224,6 +224,17 @@ fn what_others_wrote_into_the_lock_file_is_kept() {
         let error = LocalStore::open(folder.path()).unwrap().lock().unwrap_err();
         assert!(matches!(error, Error::Owned { .. }), "{content:?}: {error}");
     }
+    // Who finds a server is told how to ask it.
+    let folder = Folder::new("lock-server");
+    let store = LocalStore::open(folder.path()).unwrap();
+    let held = store.lock().unwrap();
+    held.name_server("0.0.0.0:7654".parse().unwrap()).unwrap();
+    let error = rowkey_base::Error::from(LocalStore::open(folder.path()).unwrap().lock().unwrap_err());
+    assert!(error.hint().unwrap().contains("psql postgresql://rowkey@127.0.0.1:7654/devstoreaccount1"), "{error:?}");
+    drop(held);
+    let _held = store.lock().unwrap();
+    let error = rowkey_base::Error::from(LocalStore::open(folder.path()).unwrap().lock().unwrap_err());
+    assert_eq!(error.hint(), None);
     // Digits as well, where the file has a name elsewhere.
     let folder = Folder::new("lock-linked");
     fs::create_dir(folder.path()).unwrap();

@@ -28,7 +28,8 @@ fn long_chains_are_refused_and_long_lists_are_not() {
 fn what_is_not_supported_is_refused_by_name() {
     assert!(refused("CREATE INDEX i ON t (a)").starts_with("CREATE INDEX"));
     assert!(refused("DROP INDEX i").starts_with("DROP INDEX"));
-    assert!(refused("EXPLAIN CREATE INDEX i ON t (a)").starts_with("CREATE INDEX"));
+    assert!(refused("EXPLAIN CREATE INDEX i ON t (a)").starts_with("EXPLAIN of CREATE INDEX is not supported"));
+    assert!(refused("EXPLAIN EXPLAIN SELECT 1").starts_with("EXPLAIN of EXPLAIN is not supported"));
     assert_eq!(refused("EXPLAIN (FOO) SELECT 1"), "unrecognized EXPLAIN option \"foo\"");
     assert_eq!(refused("EXPLAIN (TIMING) SELECT 1"), "EXPLAIN option TIMING requires ANALYZE");
     assert_eq!(refused("EXPLAIN (COSTS 2) SELECT 1"), "costs requires a Boolean value");

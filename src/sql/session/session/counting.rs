@@ -38,7 +38,11 @@ impl Session {
         let (compiler, text) = (self.compiler(), prepared.statement.text());
         let statistics = compiler.statistics();
         let entry = prepared.counted.get_or_init(|| statistics.entry(compiler.account().as_str(), text));
-        Some(statistics.begin(entry))
+        let running = statistics.begin(entry);
+        Some(match prepared.statement.request {
+            Request::Explain { .. } => running.without_rows(),
+            _ => running,
+        })
     }
 
     pub(super) fn counted(&mut self, running: RunningStatement, outcome: Outcome) -> Outcome {
