@@ -54,4 +54,4 @@ pub use repair::{LogRepair, Quarantined, repair_log};
 pub use snapshot::{OwnWrites, Snapshot, TableSnapshot};
 pub use state::Unlinked;
 pub use store::Store;
-pub use write::{Definitions, TableHold, Terms};
+pub use write::{Attempts, Definitions, PreparedWrite, TableHold, Terms};

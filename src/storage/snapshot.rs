@@ -10,7 +10,7 @@ use super::manifest::Manifest;
 use super::operation::Operation;
 use super::run::{Gap, RunFiles};
 use rowkey_model::rows::{PropertyNames, key_bytes};
-use rowkey_model::{Entity, Key, KeyRef};
+use rowkey_model::{Entity, Key, KeyRange, KeyRef};
 
 /// The state after one record of the log: catalog, run files and recent writes of one moment. What
 /// it names stays readable while it is held.
@@ -96,6 +96,12 @@ impl TableSnapshot {
     pub fn without_content(&self) -> Self {
         let table = Table { manifest: Manifest::default(), ..Table::clone(&self.table) };
         Self { table: Arc::new(table), sequence: 0, delta: None, own: None }
+    }
+
+    /// The most bytes that a page of keys in a range has once it is decoded, about.
+    pub fn page_bytes_max(&self, range: &KeyRange) -> u64 {
+        let ranges = self.table.manifest.ranges_in(range);
+        ranges.iter().flat_map(|range| &range.files).map(|file| file.page_bytes()).max().unwrap_or(0)
     }
 
     /// Whether run files are all there is.

@@ -7,6 +7,7 @@ use rowkey_authorization::Accounts;
 use rowkey_sql::engine::Engine;
 use tokio::sync::Semaphore;
 
+use super::body::BodyMemory;
 use crate::operations::CorsRules;
 
 #[derive(Debug)]
@@ -18,4 +19,6 @@ pub(super) struct ServerContext {
     pub is_https: bool,
     /// One for each request that may be under way.
     pub requests: Semaphore,
+    /// What bodies of requests that are under way may take together.
+    pub bodies: BodyMemory,
 }

@@ -19,10 +19,10 @@ use rowkey_sql::engine::{EntityService, Principal};
 use super::body;
 use super::context::ServerContext;
 use super::host::{expect_own, expect_plain, without_port};
-use crate::address::{Address, QueryOptions, Style};
+use crate::address::{Address, QueryOptions, Resource, Style};
 use crate::authorization::{SignedRequest, authenticate};
 use crate::dispatch::{dispatch, error_form};
-use crate::errors::{ErrorForm, Failure, reply};
+use crate::errors::{ErrorForm, Failure, failure, reply};
 use crate::operations::{Call, cors_headers, preflight};
 use crate::reply::Reply;
 use crate::request::{Headers, OperationRequest, tunnelled};
@@ -30,6 +30,8 @@ use crate::version;
 
 /// All a request may take, which is also what `timeout` is at most (specification, section 1.1).
 const REQUEST_DURATION_MAX: Duration = Duration::from_secs(30);
+/// Longer bodies are read and written apart from sockets.
+const SMALL_BODY_BYTES_MAX: usize = 16 << 10;
 /// Longest `x-ms-client-request-id` that is echoed (section 1.3).
 const CLIENT_REQUEST_ID_CHARS_MAX: usize = 1024;
 /// The target of the events that tell of requests.
@@ -156,13 +158,19 @@ impl Exchange<'_> {
             }
         };
         expect_length(parts)?;
-        request.body = body::read(body).await?;
+        let (body, _memory) = body::read(body, &self.context.bodies).await?;
+        request.body = body;
         body::verify(&request.body, request.headers.get("content-md5"))?;
         let call = Call {
             service: owner.for_principal(authority.principal(owner.account().as_str())),
             account_url: self.account_url(address),
         };
-        dispatch(&call, &authority, address, request, self.request_id, now).await
+        if is_small(&call, request) {
+            return dispatch(&call, &authority, address, request, self.request_id, now).await;
+        }
+        let (address, request, id) = (address.clone(), request.clone(), self.request_id.to_owned());
+        let work = async move { dispatch(&call, &authority, &address, &request, &id, now).await };
+        self.context.database.run_apart(work).await.map_err(|error| failure(&error))?
     }
 
     /// What the request may do.
@@ -227,6 +235,22 @@ impl Exchange<'_> {
         }
         reply.with("Server", "Windows-Azure-Table/1.0 Rowkey")
     }
+}
+
+/// Whether a request takes some microseconds, so that it may run beside sockets: it reads or writes
+/// one entity, which is not large.
+fn is_small(call: &Call, request: &OperationRequest) -> bool {
+    let (table, partition) = match &request.resource {
+        Resource::Entity(table, key) => (table, Some(key.partition.as_str())),
+        Resource::Entities(table) if request.method == "POST" => (table, None),
+        _ => return false,
+    };
+    let reads_little = |partition| {
+        let table = call.service.table_id(table);
+        // Where there is none, that is the answer.
+        table.map_or(true, |table| call.service.reads_little(table, partition))
+    };
+    request.body.len() <= SMALL_BODY_BYTES_MAX && partition.is_none_or(reads_little)
 }
 
 /// Refuses a request without a body where one belongs, and without the header that says so.

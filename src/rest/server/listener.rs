@@ -20,6 +20,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
+use super::body::BodyMemory;
 use super::context::ServerContext;
 use super::handler::handle;
 use super::tls::TlsIdentity;
@@ -108,6 +109,7 @@ impl Server {
             bound,
             is_https: options.tls.is_some(),
             requests: Semaphore::new(options.requests_max),
+            bodies: BodyMemory::default(),
         };
         let tls = options.tls.as_ref().map(TlsIdentity::acceptor);
         Ok(Self { listener, context: Arc::new(context), tls, connections_max: options.connections_max })

@@ -32,6 +32,11 @@ pub(crate) struct KeyQuery {
 const VALUES_MAX: usize = 40_000;
 
 impl KeyQuery {
+    /// Whether it takes some microseconds.
+    pub(crate) fn is_small(&self, snapshot: &Snapshot, values: &[SqlValue]) -> bool {
+        self.read.as_ref().is_none_or(|read| read.is_small(snapshot, values))
+    }
+
     /// The rows, under the names and with the types of `fields`. `None` if the statement has to be
     /// run as a query.
     pub(crate) async fn rows(

@@ -19,6 +19,9 @@ use rowkey_storage::{FewRows, PropertyColumn, Snapshot, Table};
 /// What is read this way; for more, a scan is faster.
 const BUDGET: PageBudget = PageBudget { pages: 4, bytes: 8 << 20 };
 
+/// Decoded bytes of the pages of single entities that are read beside sockets.
+const POINT_PAGE_BYTES_MAX: u64 = 1 << 20;
+
 /// A read of some entities, or of some rows of a partition or a few.
 #[derive(Debug)]
 pub(crate) struct KeyRead {
@@ -90,6 +93,18 @@ impl KeyRead {
             Rows::Between { lower: None, upper: None } => AccessPath::Partition,
             Rows::Between { .. } => AccessPath::Range,
         }
+    }
+
+    /// Whether it takes some microseconds: pages are small.
+    pub(crate) fn is_small(&self, snapshot: &Snapshot, values: &[SqlValue]) -> bool {
+        let Some(table) = self.table_of(snapshot) else { return true };
+        let table = snapshot.table_snapshot(table);
+        let page_bytes_max = match &self.rows {
+            Rows::Points(_) => POINT_PAGE_BYTES_MAX,
+            Rows::Between { .. } => POINT_PAGE_BYTES_MAX / BUDGET.pages as u64,
+        };
+        let partitions = texts(&self.partitions, values).unwrap_or_default();
+        partitions.iter().all(|partition| table.page_bytes_max(&KeyRange::partition(partition)) <= page_bytes_max)
     }
 
     /// The rows, under the names and with the types of a schema. `None` if the statement has to be

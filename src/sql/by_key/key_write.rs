@@ -9,7 +9,7 @@ use crate::writes::{
     duplicate_key, increment, insert, put,
 };
 use rowkey_base::Result;
-use rowkey_model::{Entity, Key, KeyRef, Value};
+use rowkey_model::{Entity, Key, KeyRange, KeyRef, Value};
 use rowkey_postgres::settings::Settings;
 use rowkey_postgres::syntax::Literal;
 use rowkey_postgres::types::{PostgresType, SqlValue};
@@ -48,6 +48,8 @@ pub(super) enum OnConflict {
 
 /// A write of so many rows runs on the thread of the session.
 const ROWS_HERE_MAX: usize = 128;
+/// Decoded bytes of pages of which entities are read there.
+const PAGE_BYTES_MAX: u64 = 4 << 20;
 
 impl KeyWrite {
     /// Whether it is done in some microseconds; else it runs as any other statement.
@@ -87,6 +89,10 @@ impl KeyWrite {
         let Some(table) = self.table_of(snapshot) else { return Ok(None) };
         let id = table.id;
         let table = snapshot.table_snapshot(table);
+        let reads_entities = !matches!(&self.action, KeyAction::Insert { on_conflict: OnConflict::Fail, .. });
+        if reads_entities && table.page_bytes_max(&KeyRange::all()) > PAGE_BYTES_MAX {
+            return Ok(None);
+        }
         let mut result = WriteResult::default();
         match &self.action {
             KeyAction::Insert { columns, rows, on_conflict } => {

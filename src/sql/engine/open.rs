@@ -16,6 +16,7 @@ use crate::session::{
 use rowkey_base::clock::{Clock, SystemClock};
 use rowkey_model::AccountName;
 use rowkey_model::files::{self, FileStore, LocalStore, MemoryStore, RemoteStore, SpillFolder, paths};
+use rowkey_postgres::cancellation::Signals;
 use rowkey_storage::{Durability, FILE_BYTES, LogRepair, Store, StoreOptions, repair_log};
 
 /// The location that keeps nothing.
@@ -195,6 +196,17 @@ impl Engine {
     /// Those of writing it down.
     pub fn name_server(&self, address: SocketAddr) -> Result<()> {
         Ok(self.store.name_server(address)?)
+    }
+
+    /// Runs work of a door on the threads that plan and compute, since how long it takes is not
+    /// bounded. Where this is dropped, the work ends where it awaits next.
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` where it panicked.
+    pub async fn run_apart<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> Result<T> {
+        let signals = Signals::new().of_statement();
+        let compiler = self.compilers.of(self.account());
+        compiler.compute().run(&signals, async move { Ok(work.await) }).await
     }
 
     /// Memory that queries may use together, in bytes.

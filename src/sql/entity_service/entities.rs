@@ -11,6 +11,9 @@ use rowkey_model::{Entity, KeyRange, KeyRef, KeySet};
 use super::service::EntityService;
 use rowkey_base::{Error, Result};
 
+/// Decoded bytes of pages of which entities are read beside sockets.
+const PAGE_BYTES_MAX: u64 = 1 << 20;
+
 impl EntityService {
     /// The entity with this key, as the newest snapshot has it; shared with the cache.
     pub async fn get(&self, table: u64, key: KeyRef<'_>) -> Result<Option<Arc<Entity>>> {
@@ -19,6 +22,12 @@ impl EntityService {
             return Ok(None);
         }
         Ok(table.get(self.store.files(), key).await?)
+    }
+
+    /// Whether to read an entity of a partition takes some microseconds: pages are small.
+    pub fn reads_little(&self, table: u64, partition: &str) -> bool {
+        let range = KeyRange::partition(partition);
+        self.table_snapshot(table).is_ok_and(|table| table.page_bytes_max(&range) <= PAGE_BYTES_MAX)
     }
 
     /// Entities of a range of keys, in key order, as they were when the stream was made.

@@ -174,15 +174,32 @@ impl Executor {
     async fn key_rows(
         &self,
         context: &StatementContext,
-        prepared: &Prepared,
-        values: &[SqlValue],
+        prepared: &Arc<Prepared>,
+        values: &Arc<[SqlValue]>,
     ) -> Result<Option<RecordBatch>> {
-        let Some((planned, columns)) = prepared.plan.as_ref().zip(prepared.columns.as_deref()) else { return Ok(None) };
+        let Some(planned) = prepared.plan.as_ref() else { return Ok(None) };
         let Some(statement) = planned.by_key.as_ref() else { return Ok(None) };
         if planned.planning != context.planning() || !ParameterValues::Bound(values).are_small() {
             return Ok(None);
         }
         context.signals.check()?;
+        if statement.is_small(&context.snapshot, values) {
+            return self.look_up(context, prepared, values).await;
+        }
+        let (executor, context, signals) = (self.clone(), context.clone(), Arc::clone(&context.signals));
+        let (prepared, values) = (Arc::clone(prepared), Arc::clone(values));
+        let rows = async move { executor.look_up(&context, &prepared, &values).await };
+        Box::pin(self.compiler.compute().run(&signals, rows)).await
+    }
+
+    async fn look_up(
+        &self,
+        context: &StatementContext,
+        prepared: &Prepared,
+        values: &[SqlValue],
+    ) -> Result<Option<RecordBatch>> {
+        let Some((planned, columns)) = prepared.plan.as_ref().zip(prepared.columns.as_deref()) else { return Ok(None) };
+        let Some(statement) = planned.by_key.as_ref() else { return Ok(None) };
         let rows = statement.rows(self.compiler.store().files(), &context.snapshot, values, columns).await;
         let Some(KeyRows { rows, read }) = rows.map_err(|error| located(error, &prepared.statement))? else {
             return Ok(None);

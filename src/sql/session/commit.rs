@@ -6,7 +6,9 @@ use crate::compiler::Compiler;
 use crate::writes::{WriteMemory, changed_meanwhile, duplicate_key, properties_bytes};
 use rowkey_base::{Error, Result, SqlState};
 use rowkey_postgres::cancellation::Signals;
-use rowkey_storage::{Catalog, Change, Definitions, Edit, Operation, Refusal, Store, Table, TableHold, Terms, Written};
+use rowkey_storage::{
+    Attempts, Catalog, Change, Definitions, Edit, Operation, Refusal, Store, Table, TableHold, Terms, Written,
+};
 
 /// Up to so many operations, with so many bytes of names and values, are encoded and handed to the
 /// log on the thread of the session: that is bounded, and a way between threads takes as long.
@@ -31,31 +33,71 @@ pub(super) async fn commit(compiler: &Compiler, commit: Commit<'_>, signals: &Si
         return Box::pin(commit_apart(compiler, commit, signals)).await;
     }
     let Commit { operations, hold, planned, memory: _held } = commit;
-    let (store, hold) = (compiler.store(), hold.map(Arc::as_ref));
-    store.wait_for_room(&operations, hold).await?;
-    let committing = signals.committing();
-    let written = store.write_under(&operations, Terms { hold, planned }).await.map_err(of_commit)?;
-    committing.done();
-    Ok(written)
+    let (store, terms) = (compiler.store(), Terms { hold: hold.map(Arc::as_ref), planned });
+    let mut attempts = Attempts::default();
+    loop {
+        signals.check()?;
+        let prepared = store.prepare_write(&operations, terms, &mut attempts).await.map_err(of_commit)?;
+        // Else it can be stopped again.
+        let committing = signals.committing();
+        if let Some(written) = store.commit_prepared(prepared, &operations, terms).await.map_err(of_commit)? {
+            committing.done();
+            return Ok(written);
+        }
+    }
 }
 
 /// The same on compute threads. That the statement commits is said here, where its future is
 /// dropped: the session may have another statement when a thread finds that out.
 async fn commit_apart(compiler: &Compiler, commit: Commit<'_>, signals: &Signals) -> Result<Written> {
-    let (hold, planned, memory) = (commit.hold.cloned(), commit.planned.to_vec(), commit.memory);
-    let of_work = signals.of_statement();
-    let operations = room_for(compiler, commit.operations, hold.clone(), &of_work).await?;
-    let committing = signals.committing();
-    let store = Arc::clone(compiler.store());
-    let written = async move {
-        let terms = Terms { hold: hold.as_deref(), planned: &planned };
-        let written = store.write_under(&operations, terms).await.map_err(of_commit);
-        drop((operations, memory));
-        written
+    let mut write = WriteApart {
+        store: Arc::clone(compiler.store()),
+        operations: commit.operations,
+        hold: commit.hold.cloned(),
+        planned: commit.planned.to_vec(),
+        attempts: Attempts::default(),
+        _memory: commit.memory,
     };
-    let written = compiler.compute().run(&of_work, written).await?;
-    committing.done();
-    Ok(written)
+    let of_work = signals.of_statement();
+    loop {
+        signals.check()?;
+        let preparing = async move {
+            let WriteApart { store, operations, hold, planned, attempts, .. } = &mut write;
+            let terms = Terms { hold: hold.as_deref(), planned };
+            let prepared = store.prepare_write(operations, terms, attempts).await.map_err(of_commit)?;
+            Ok((write, prepared))
+        };
+        let (prepared_write, prepared) = compiler.compute().run(&of_work, preparing).await?;
+        // Else it can be stopped again.
+        let committing = signals.committing();
+        let writing = async move {
+            let WriteApart { store, operations, hold, planned, .. } = &prepared_write;
+            let terms = Terms { hold: hold.as_deref(), planned };
+            let written = store.commit_prepared(prepared, operations, terms).await.map_err(of_commit)?;
+            // The operations are dropped here where they are written.
+            Ok(match written {
+                Some(written) => Ok(written),
+                None => Err(prepared_write),
+            })
+        };
+        match compiler.compute().run(&of_work, writing).await? {
+            Ok(written) => {
+                committing.done();
+                return Ok(written);
+            }
+            Err(again) => write = again,
+        }
+    }
+}
+
+/// A write that compute threads prepare and commit.
+struct WriteApart {
+    store: Arc<Store>,
+    operations: Vec<Operation<'static>>,
+    hold: Option<Arc<TableHold>>,
+    planned: Vec<Arc<Table>>,
+    attempts: Attempts,
+    _memory: Option<WriteMemory>,
 }
 
 /// Waits until the tables of operations have room for them.

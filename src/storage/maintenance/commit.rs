@@ -12,6 +12,7 @@ use crate::state::State;
 /// Columns that single writes have added since then stay; if the run files are others than
 /// then, nothing is done.
 pub(crate) fn commit_job(state: &State, base: &Table, edits: Vec<Edit>) -> Result<Snapshot> {
+    state.manifest_holds().wait(base.id);
     state.commit_with(|head| {
         if edits.iter().any(|edit| matches!(edit, Edit::CreateTable { .. })) {
             // Others may have made tables since.

@@ -269,6 +269,7 @@ impl Fold<'_> {
     /// `count` generations are in files now.
     fn commit(&self, count: usize, edits: Vec<Edit>) -> Result<()> {
         let id = self.table.id;
+        self.state().manifest_holds().wait(id);
         self.state().commit_with(|head| {
             let newest = head.catalog.table_by_id(id).ok_or_else(|| Error::NoSuchTable(self.table.name.clone()))?;
             let delta = head.deltas.get(&id).ok_or_else(|| Error::NoSuchTable(self.table.name.clone()))?;

@@ -11,6 +11,7 @@ use futures::{StreamExt, TryStreamExt};
 use super::open::{Block, OpenRun, RunFiles};
 use super::reader::Columns;
 use super::run_file::RunFile;
+use super::writer::PAGE_ROWS;
 use crate::error::{Error, Result};
 use rowkey_model::columns::{KeyReader, view_batch};
 use rowkey_model::{KeyCut, KeyRange};
@@ -127,8 +128,14 @@ impl OpenRun {
         self.decoded_bytes(rows) <= SMALL_BYTES_MAX
     }
 
-    /// About how much rows of one block take once they are decoded.
+    /// About how much rows of one block take once they are decoded: by their row group, where many
+    /// equal values may be one, and by the entities of the file.
     fn decoded_bytes(&self, rows: &Range<u64>) -> u64 {
+        let of_entities = self.run.page_bytes().saturating_mul(rows.end - rows.start) / PAGE_ROWS as u64;
+        self.bytes_of_group(rows).max(of_entities)
+    }
+
+    fn bytes_of_group(&self, rows: &Range<u64>) -> u64 {
         let mut group_start = 0;
         for group in self.metadata().row_groups() {
             let group_rows = group.num_rows().unsigned_abs();

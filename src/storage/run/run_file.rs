@@ -10,6 +10,7 @@ use super::checksums::Checksums;
 use super::known_keys::KnownKeys;
 use super::layout::{RunColumn, RunLayout};
 use super::live_rows::LiveRows;
+use super::writer::PAGE_ROWS;
 use rowkey_model::{Key, KeyRef};
 
 /// Encoded bytes for one byte of a file, roughly.
@@ -120,8 +121,16 @@ impl RunFile {
 
     /// Bytes of its live entities as they are encoded in memory, as far as that is known.
     pub fn live_encoded_bytes(&self) -> u64 {
-        let encoded = if self.encoded_bytes > 0 { self.encoded_bytes } else { self.bytes * ENCODED_PER_STORED };
-        (u128::from(encoded) * u128::from(self.live_rows()) / u128::from(self.rows.max(1))) as u64
+        (u128::from(self.encoded_bytes_all()) * u128::from(self.live_rows()) / u128::from(self.rows.max(1))) as u64
+    }
+
+    /// Bytes of the entities of a page of keys once they are decoded, about.
+    pub fn page_bytes(&self) -> u64 {
+        self.encoded_bytes_all().saturating_mul(PAGE_ROWS as u64) / self.rows.max(1)
+    }
+
+    fn encoded_bytes_all(&self) -> u64 {
+        if self.encoded_bytes > 0 { self.encoded_bytes } else { self.bytes.saturating_mul(ENCODED_PER_STORED) }
     }
 
     /// Whether the file may hold a key, by its bounds.

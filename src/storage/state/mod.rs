@@ -8,6 +8,7 @@
 mod checkpoint;
 mod commit;
 mod head;
+mod manifest_holds;
 mod reclaimer;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -20,6 +21,7 @@ use super::run::{FileIds, RunFiles};
 use super::snapshot::Snapshot;
 use checkpoint::Checkpoints;
 pub(crate) use head::Head;
+pub(crate) use manifest_holds::{ManifestHold, ManifestHolds};
 use reclaimer::Reclaimer;
 pub use reclaimer::Unlinked;
 use rowkey_base::clock::Clock;
@@ -38,6 +40,7 @@ pub(crate) struct State {
     checkpoints: Checkpoints,
     file_ids: FileIds,
     reclaimer: Reclaimer,
+    manifest_holds: Arc<ManifestHolds>,
     durability: Durability,
     /// Last, so that the folder is released when everything else is closed.
     owner: Box<dyn OwnerLock>,
@@ -65,6 +68,7 @@ impl State {
             checkpoints: Checkpoints::new(options.checkpoint_after_bytes, covered),
             file_ids,
             reclaimer: Reclaimer::default(),
+            manifest_holds: Arc::default(),
             durability: options.durability,
             owner,
         }
@@ -87,6 +91,11 @@ impl State {
 
     pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
+    }
+
+    /// Manifests that jobs leave as they are for a while.
+    pub(crate) fn manifest_holds(&self) -> &Arc<ManifestHolds> {
+        &self.manifest_holds
     }
 
     /// When single writes are acknowledged.

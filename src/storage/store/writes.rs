@@ -4,7 +4,7 @@ use super::Store;
 use crate::error::Result;
 use crate::operation::{Operation, Written};
 use crate::state::Unlinked;
-use crate::write::{Definitions, TableHold, Terms};
+use crate::write::{Attempts, Definitions, PreparedWrite, TableHold, Terms};
 
 impl Store {
     /// Applies operations, all or none, as one log record; when this returns they are durable and
@@ -28,6 +28,34 @@ impl Store {
     /// table are not those that the statement was planned for.
     pub async fn write_under(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Written> {
         self.writer.write(operations, terms).await
+    }
+
+    /// The first part of [`Store::write_under`], which may be dropped: nothing is written yet. It
+    /// waits until other statements have released the tables, and for room in their deltas.
+    ///
+    /// # Errors
+    /// [`Error::FoldFails`](crate::Error::FoldFails) if there is no room and folds fail.
+    pub async fn prepare_write(
+        &self,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+        attempts: &mut Attempts,
+    ) -> Result<PreparedWrite> {
+        self.writer.prepare(operations, terms, attempts).await
+    }
+
+    /// The second part. `None` if a job has changed the tables meanwhile: the write has to be
+    /// prepared once more.
+    ///
+    /// # Errors
+    /// Those of [`Store::write_under`].
+    pub async fn commit_prepared(
+        &self,
+        prepared: PreparedWrite,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+    ) -> Result<Option<Written>> {
+        self.writer.commit(prepared, operations, terms).await
     }
 
     /// Commits definitions and writes, all or none, as one record; when this returns they are

@@ -12,3 +12,4 @@ pub use definitions::Definitions;
 pub(crate) use definitions::commit_edits;
 pub use table_lock::{TableHold, Terms};
 pub(crate) use writer::Writer;
+pub use writer::{Attempts, PreparedWrite};

@@ -6,12 +6,26 @@ use std::sync::Arc;
 use super::commit::{append_writes, check_all};
 use super::definitions::{Definitions, append_definitions, refuse_if_named_otherwise};
 use super::encoded::EncodedWrites;
-use super::lookup::look_up;
+use super::lookup::{Lookup, look_up};
 use super::table_lock::{TableHold, TableLocks, Terms};
 use crate::error::Result;
 use crate::maintenance::WriteStalls;
 use crate::operation::{Operation, Written};
-use crate::state::{State, Unlinked};
+use crate::state::{ManifestHold, State, Unlinked};
+
+/// A write is prepared so often beside jobs on its tables; after that they wait for it.
+const ATTEMPTS_BESIDE_JOBS_MAX: usize = 2;
+
+/// How often a write was prepared.
+#[derive(Debug, Default)]
+pub struct Attempts(usize);
+
+/// What was found for the operations of a write.
+pub struct PreparedWrite {
+    lookups: Vec<Lookup>,
+    encoded: Option<EncodedWrites>,
+    _holds: Vec<ManifestHold>,
+}
 
 /// Writes to the tables of a store.
 #[derive(Debug)]
@@ -33,35 +47,64 @@ impl Writer {
     /// Applies operations, all or none, as one log record; when this returns they are durable and
     /// visible.
     pub(crate) async fn write(&self, operations: &[Operation<'_>], terms: Terms<'_>) -> Result<Written> {
+        let mut attempts = Attempts::default();
         loop {
-            self.admit(operations, terms.hold).await?;
-            let lookups = look_up(&self.state, operations).await?;
-            let encoded = {
-                let deltas = self.state.snapshot().deltas;
-                EncodedWrites::beforehand(operations, |table| deltas.get(&table))
-            };
-            let appended = {
-                let mut head = self.state.head()?;
-                refuse_if_named_otherwise(&head, terms.planned)?;
-                if !operations.is_empty()
-                    && operations.iter().all(Operation::keeps)
-                    && let Some(checked) = check_all(&mut head, self.state.clock().as_ref(), operations, &lookups)?
-                {
-                    // Nothing to be made durable: what they are built on is.
-                    return Ok(Written { timestamp: checked.timestamp, sequence: head.published().sequence });
-                }
-                append_writes(&mut head, self.state.clock().as_ref(), operations, &lookups, encoded, &[])?
-            };
-            // None if a fold was committed meanwhile, or is about to be: what was found lies
-            // elsewhere now. Or it is refused for what is in flight.
-            let Some((timestamp, answer)) = appended else {
-                self.state.settled().await?;
-                continue;
-            };
-            let sequence = answer.await?;
-            self.fold_if_due(tables_of(operations));
-            return Ok(Written { timestamp, sequence });
+            let prepared = self.prepare(operations, terms, &mut attempts).await?;
+            if let Some(written) = self.commit(prepared, operations, terms).await? {
+                return Ok(written);
+            }
         }
+    }
+
+    /// Waits for room and looks up what is there. Nothing is written yet.
+    pub(crate) async fn prepare(
+        &self,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+        attempts: &mut Attempts,
+    ) -> Result<PreparedWrite> {
+        self.admit(operations, terms.hold).await?;
+        attempts.0 += 1;
+        let holds = match attempts.0 > ATTEMPTS_BESIDE_JOBS_MAX {
+            true => changes_of(tables_of(operations)).map(|table| self.state.manifest_holds().hold(table)).collect(),
+            false => Vec::new(),
+        };
+        let lookups = look_up(&self.state, operations).await?;
+        let deltas = self.state.snapshot().deltas;
+        let encoded = EncodedWrites::beforehand(operations, |table| deltas.get(&table));
+        Ok(PreparedWrite { lookups, encoded, _holds: holds })
+    }
+
+    /// Commits operations with what was found for them; when this returns they are durable and
+    /// visible. `None` if they have to be prepared once more.
+    pub(crate) async fn commit(
+        &self,
+        prepared: PreparedWrite,
+        operations: &[Operation<'_>],
+        terms: Terms<'_>,
+    ) -> Result<Option<Written>> {
+        let PreparedWrite { lookups, encoded, _holds } = prepared;
+        let appended = {
+            let mut head = self.state.head()?;
+            refuse_if_named_otherwise(&head, terms.planned)?;
+            if !operations.is_empty()
+                && operations.iter().all(Operation::keeps)
+                && let Some(checked) = check_all(&mut head, self.state.clock().as_ref(), operations, &lookups)?
+            {
+                // Nothing to be made durable: what they are built on is.
+                return Ok(Some(Written { timestamp: checked.timestamp, sequence: head.published().sequence }));
+            }
+            append_writes(&mut head, self.state.clock().as_ref(), operations, &lookups, encoded, &[])?
+        };
+        // None if a fold was committed meanwhile, or is about to be: what was found lies elsewhere
+        // now. Or it is refused for what is in flight.
+        let Some((timestamp, answer)) = appended else {
+            self.state.settled().await?;
+            return Ok(None);
+        };
+        let sequence = answer.await?;
+        self.fold_if_due(tables_of(operations));
+        Ok(Some(Written { timestamp, sequence }))
     }
 
     /// Commits definitions and writes, all or none, as one record; when this returns they are

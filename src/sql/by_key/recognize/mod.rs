@@ -48,6 +48,15 @@ pub(crate) enum KeyStatement {
 }
 
 impl KeyStatement {
+    /// Whether a query takes some microseconds, so that it may run beside sockets.
+    pub(crate) fn is_small(&self, snapshot: &Snapshot, values: &[SqlValue]) -> bool {
+        match self {
+            KeyStatement::Read(read) => read.is_small(snapshot, values),
+            KeyStatement::Query(query) => query.is_small(snapshot, values),
+            KeyStatement::Write(_) => true,
+        }
+    }
+
     /// The rows of a query, under the names and with the types of `columns`. `None` if it has to be
     /// planned, as all other statements.
     pub(crate) async fn rows(
