@@ -27,6 +27,7 @@ mod planner;
 mod provider;
 mod registry;
 mod row_budget;
+mod scan_queue;
 pub mod session;
 mod statement_statistics;
 mod system_catalog;

@@ -40,6 +40,7 @@ use crate::planner::{
 };
 use crate::provider::{AggregateFromSnapshot, ColumnsCache, EntityTable, ScanInKeyOrder, ScanOptions, with_tables};
 use crate::row_budget::RowBudget;
+use crate::scan_queue::ScanQueue;
 use crate::statement_statistics::{KnownEntry, StatementStatistics};
 use crate::system_catalog::CatalogContext;
 use crate::system_catalog::SystemCatalog;
@@ -114,6 +115,7 @@ pub struct Compiler {
     compute: Arc<ComputeRuntime>,
     row_budget: Arc<RowBudget>,
     plan_budget: Arc<RowBudget>,
+    scan_queue: Arc<ScanQueue>,
     /// Of prepared statements of all sessions.
     prepared_pool: Arc<dyn MemoryPool>,
     planning_queue: Arc<PlanningQueue>,
@@ -194,6 +196,7 @@ impl Compiler {
             compute,
             row_budget: RowBudget::beside(memory_bytes),
             plan_budget: RowBudget::of_plans(memory_bytes),
+            scan_queue: Arc::new(ScanQueue::beside(memory_bytes)),
             prepared_pool: Arc::new(GreedyMemoryPool::new((memory_bytes / PREPARED_PARTS) as usize)),
             planning_queue: Arc::new(PlanningQueue::beside(memory_bytes)),
             statistics: Arc::new(StatementStatistics::default()),
@@ -252,6 +255,11 @@ impl Compiler {
     /// Memory of plans that wait for their clients.
     pub(crate) fn plan_budget(&self) -> &Arc<RowBudget> {
         &self.plan_budget
+    }
+
+    /// Memory of scans that run.
+    pub(crate) fn scan_queue(&self) -> &Arc<ScanQueue> {
+        &self.scan_queue
     }
 
     /// Memory of rows that clients have not taken yet.

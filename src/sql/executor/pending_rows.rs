@@ -33,6 +33,8 @@ const FREE_BYTES: usize = 1 << 20;
 /// What a plan that waits for its reader holds in each of its partitions, in batches: one that is
 /// made, and what it is made of.
 const BATCHES_HELD: usize = 2;
+/// A scan has its chunks as they are stored, and dictionaries of them decoded.
+const OPEN_COPIES: usize = 2;
 /// Batches of so many bytes come one at a time where memory is short, and larger ones always do.
 const ALONE_BYTES: usize = 4 << 20;
 
@@ -113,7 +115,7 @@ impl OpenPlan {
         let (encoded, whole) =
             first.as_ref().map_or((0, 0), |first| (encoded_bytes(first), first.get_array_memory_size()));
         let batches = encoded.saturating_mul(BATCHES_HELD * partitions(&self.plan));
-        Ok(batches.max(whole).saturating_add(open_bytes(&self.plan)?))
+        Ok(batches.max(whole).saturating_add(OPEN_COPIES * open_bytes(&self.plan)?))
     }
 }
 

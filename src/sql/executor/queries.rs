@@ -18,6 +18,7 @@ use crate::by_key::KeyRows;
 use crate::compiler::{Prepared, StatementContext, row_locks, same_columns};
 use crate::explain;
 use crate::planner::{Column, physical_plan, run_cancellable};
+use crate::provider::open_bytes;
 use crate::provider::with_tables;
 use crate::writes::{ParameterValues, SharedWriteSet};
 use rowkey_base::clock::timer_now;
@@ -119,6 +120,8 @@ impl Executor {
             let physical = executor.physical_apart(&context, &planned, source, &values);
             let Physical { plan, task, locked } = Box::pin(physical).await?;
             let open = OpenPlan { plan: Arc::clone(&plan), budget: Arc::clone(executor.compiler.plan_budget()) };
+            // Until its first rows are there: then it has ended, or counts as one that is open.
+            let _scans = executor.compiler.scan_queue().enter(open_bytes(&open.plan).map_err(from_datafusion)?).await?;
             let (plan, rows) = match open.budget.batch_rows_max() {
                 Some(rows_max) => run_cancellable(with_small_batches(plan, rows_max), task, &context.signals),
                 None => run_cancellable(plan, task, &context.signals),
