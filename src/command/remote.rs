@@ -20,6 +20,14 @@ const HOW_TO_NAME: &str = "for example --server postgresql://rowkey@127.0.0.1:54
 /// # Errors
 /// A URL that is none, and a server that is not there or refuses.
 pub(super) async fn connect(url: &str) -> Result<Client, Failure> {
+    connect_with(url, |message| message.to_owned()).await
+}
+
+/// The same; `shown` puts notices into other words.
+pub(super) async fn connect_with(
+    url: &str,
+    shown: impl Fn(&str) -> String + Send + 'static,
+) -> Result<Client, Failure> {
     let mut config = Config::from_str(url)
         .map_err(|error| Failure::usage(format!("--server {url}: {}", told(&error)), HOW_TO_NAME))?;
     if config.get_user().is_none() {
@@ -35,7 +43,7 @@ pub(super) async fn connect(url: &str) -> Result<Client, Failure> {
         // Who waits for an answer has the error.
         while let Some(Ok(message)) = messages.next().await {
             if let AsyncMessage::Notice(notice) = message {
-                tell(format_args!("note: {}", notice.message()));
+                tell(format_args!("note: {}", shown(notice.message())));
             }
         }
     });

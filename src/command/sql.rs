@@ -215,7 +215,8 @@ impl Printer<'_> {
             return Ok(None);
         }
         let writer = output::writer(self.form, columns)?;
-        if self.form.is_for_people() {
+        // In Markdown rows behind an empty line are another table.
+        if self.form.is_for_people() || self.form == Form::Markdown {
             if self.tables > 0 {
                 writeln!(self.out)?;
             }

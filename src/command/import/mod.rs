@@ -133,7 +133,10 @@ pub(super) async fn run(arguments: ImportArguments) -> Result<ExitStatus, Failur
     let result = result.map_err(|error| match interrupted {
         Some(status) if error.sqlstate() == SqlState::QUERY_CANCELED => Failure::Interrupted {
             message: "the import was interrupted".to_owned(),
-            hint: "what is told above was imported, nothing else; run it again".to_owned(),
+            hint: match reports.is_empty() {
+                true => "tables are as they were; run it again".to_owned(),
+                false => "what is told above was imported, and other tables are as they were; run it again".to_owned(),
+            },
             status,
         },
         _ => Failure::Engine(error),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::{Bytes, BytesMut};
 use futures::SinkExt;
@@ -37,15 +37,33 @@ pub(super) async fn run(arguments: &ImportArguments, url: &str) -> Result<ExitSt
     let files = files.collect::<Result<Vec<_>, _>>()?;
     let interrupted = interruption::watch()
         .map_err(|error| Failure::plain(format!("cannot wait for signals: {error}"), "run it again"))?;
-    let client = remote::connect(url).await?;
+    let current = Arc::new(Mutex::new(Arc::from("")));
+    let of_notices = Arc::clone(&current);
+    let client = remote::connect_with(url, move |notice| in_file(notice, &name_of(&of_notices))).await?;
     tokio::select! {
-        done = import_all(&client, table, files, arguments.on_error) => done.map(|()| ExitStatus::Well),
+        done = import_all(&client, table, files, arguments.on_error, &current) => done.map(|()| ExitStatus::Well),
         // The connection ends with the process, and the COPY with it.
         Ok(status) = interrupted => Err(Failure::Interrupted {
             message: "the import was interrupted".to_owned(),
-            hint: "what is told above was imported, nothing else; run it again".to_owned(),
+            hint: "files that are told above were imported whole, and of others the table has nothing; run it again"
+                .to_owned(),
             status,
         }),
+    }
+}
+
+/// The name of the file that is being sent.
+type CurrentFile = Mutex<Arc<str>>;
+
+fn name_of(current: &CurrentFile) -> Arc<str> {
+    Arc::clone(&current.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What the server says of its input, said of a file.
+fn in_file(message: &str, name: &str) -> String {
+    match message.strip_prefix("STDIN:") {
+        Some(at) => format!("{name}:{at}"),
+        None => message.to_owned(),
     }
 }
 
@@ -54,6 +72,7 @@ async fn import_all(
     table: &TableName,
     files: Vec<RemoteInput>,
     on_error: Option<OnError>,
+    current: &CurrentFile,
 ) -> Result<(), Failure> {
     let clock = SystemClock::new();
     let create = format!("CREATE TABLE IF NOT EXISTS \"{}\" ()", table.as_str());
@@ -66,6 +85,7 @@ async fn import_all(
         Some(OnError::Stop) | None => "",
     };
     for file in files {
+        *current.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&file.name);
         let begun = clock.elapsed();
         let copy = format!("COPY \"{}\" FROM STDIN (FORMAT {}{on_error})", table.as_str(), file.copy_format()?);
         let entities = copy_in(client, &copy, &file).await?;
@@ -151,9 +171,9 @@ async fn copy_in(client: &Client, copy: &str, file: &RemoteInput) -> Result<u64,
     sink.finish().await.map_err(|error| match remote::failure(error) {
         // In the words of the command line: the server knows neither the file nor its options.
         Failure::Plain { message, hint } => Failure::Plain {
-            message: match message.strip_prefix("STDIN:") {
-                Some(at) => format!("{}:{at}", file.name),
-                None => format!("{}: {message}", file.name),
+            message: match message.starts_with("STDIN:") {
+                true => in_file(&message, &file.name),
+                false => format!("{}: {message}", file.name),
             },
             hint: hint.replace("ON_ERROR ignore", "--on-error skip"),
         },

@@ -7,6 +7,9 @@ use super::meta::COMMANDS;
 const PAGE_COLUMNS: usize = 100;
 const NAME_COLUMNS: usize = 20;
 
+const TRANSACTION_MODES: &str = "SET TRANSACTION [ISOLATION LEVEL level] [READ ONLY | READ WRITE]\n\
+    SET SESSION CHARACTERISTICS AS TRANSACTION [ISOLATION LEVEL level] [READ ONLY | READ WRITE]";
+
 /// Statements and how they are written.
 const STATEMENTS: &[(&str, &str)] = &[
     (
@@ -25,6 +28,10 @@ const STATEMENTS: &[(&str, &str)] = &[
         "INSERT INTO table [(column, ...)] VALUES (expression | DEFAULT, ...), ... | query\n    \
          [ON CONFLICT (partitionkey, rowkey) DO NOTHING | DO UPDATE SET column = expression, ...]\n    \
          [RETURNING expression, ...]\nINSERT OR REPLACE INTO table [(column, ...)] VALUES ... | query",
+    ),
+    (
+        "INSERT OR REPLACE",
+        "INSERT OR REPLACE INTO table [(column, ...)] VALUES (expression | DEFAULT, ...), ... | query",
     ),
     (
         "UPDATE",
@@ -70,15 +77,21 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("BEGIN", "BEGIN | START TRANSACTION [ISOLATION LEVEL level] [READ ONLY | READ WRITE]"),
     ("START TRANSACTION", "START TRANSACTION [ISOLATION LEVEL level] [READ ONLY | READ WRITE]"),
     ("COMMIT", "COMMIT | END [AND CHAIN]"),
+    ("END", "COMMIT | END [AND CHAIN]"),
     ("ROLLBACK", "ROLLBACK | ABORT [AND CHAIN]\nROLLBACK TO [SAVEPOINT] name"),
+    ("ABORT", "ROLLBACK | ABORT [AND CHAIN]"),
     ("SAVEPOINT", "SAVEPOINT name"),
-    ("RELEASE", "RELEASE [SAVEPOINT] name"),
+    ("RELEASE SAVEPOINT", "RELEASE [SAVEPOINT] name"),
+    ("ROLLBACK TO SAVEPOINT", "ROLLBACK TO [SAVEPOINT] name"),
     (
         "SET",
         "SET [SESSION | LOCAL] name = value | DEFAULT\nSET [SESSION | LOCAL] TIME ZONE zone | DEFAULT\n\
          SET TRANSACTION mode, ...\nSET SESSION CHARACTERISTICS AS TRANSACTION mode, ...",
     ),
+    ("SET TRANSACTION", TRANSACTION_MODES),
+    ("SET SESSION CHARACTERISTICS", TRANSACTION_MODES),
     ("SHOW", "SHOW name | ALL\nSHOW TABLES"),
+    ("SHOW TABLES", "SHOW TABLES"),
     ("RESET", "RESET name | ALL"),
     ("DISCARD", "DISCARD ALL | PLANS | SEQUENCES | TEMP"),
     ("PREPARE", "PREPARE name [(type, ...)] AS statement"),
@@ -162,6 +175,9 @@ mod tests {
     fn help_on_a_statement() {
         assert!(statements(Some("create view")).unwrap().starts_with("CREATE VIEW\n    CREATE [OR REPLACE]"));
         assert!(statements(Some("create")).unwrap().contains("CREATE TABLE\n"));
+        for topic in ["set transaction", "rollback to savepoint", "end", "show tables", "insert or replace"] {
+            assert!(statements(Some(topic)).unwrap().to_lowercase().starts_with(topic), "{topic}");
+        }
         assert!(statements(Some("frobnicate")).unwrap_err().contains("\"frobnicate\""));
     }
 }

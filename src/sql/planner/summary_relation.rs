@@ -104,9 +104,15 @@ impl Summary {
         match self.type_name {
             _ if self.is_other() => Value::None,
             // What DataFusion's sketch knows.
-            "text" | "integer" | "bigint" => Value::Aggregate(format!("approx_distinct({})", self.column)),
-            _ => Value::Aggregate(format!("approx_distinct({}::text)", self.column)),
+            "text" | "integer" | "bigint" => self.distinct_of(""),
+            _ => self.distinct_of("::text"),
         }
+    }
+
+    /// An estimate may be more than there are.
+    fn distinct_of(&self, cast: &str) -> Value {
+        let column = &self.column;
+        Value::Aggregate(format!("least(approx_distinct({column}{cast}), count({column}))"))
     }
 
     fn extreme(&self, function: &str) -> Value {
@@ -126,7 +132,11 @@ impl Summary {
             }
             "timestamp with time zone" => {
                 let seconds = format!("approx_percentile_cont(extract(epoch from {column})::float8, {part})");
-                Value::Aggregate(format!("date_trunc('milliseconds', to_timestamp({seconds}))::text"))
+                // The sketch may round beyond what there is.
+                Value::Aggregate(format!(
+                    "greatest(min({column}), least(max({column}), date_trunc('milliseconds', \
+                     to_timestamp({seconds}))))::text"
+                ))
             }
             _ => Value::None,
         }
