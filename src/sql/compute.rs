@@ -41,6 +41,9 @@ pub struct ComputeRuntime {
     large_values: Option<Runtime>,
     /// For plans of longer texts; None once it is dropped.
     planning: Option<Runtime>,
+    /// For reads by key of large pages, which take some milliseconds and do not wait behind plans;
+    /// None once it is dropped.
+    key_reads: Option<Runtime>,
 }
 
 /// Cancels work on drop, unless it is done: it ends where it checks its signals next, or awaits.
@@ -67,7 +70,8 @@ impl ComputeRuntime {
         let runtime = threads("compute", (processors * THREADS_EACH).max(THREADS_MIN))?;
         let few = processors.max(FEW_THREADS_MIN);
         let (large_values, planning) = (threads("large-values", few)?, threads("planning", few)?);
-        Ok(Self { runtime: Some(runtime), large_values: Some(large_values), planning: Some(planning) })
+        let key_reads = Some(threads("key-reads", few)?);
+        Ok(Self { runtime: Some(runtime), large_values: Some(large_values), planning: Some(planning), key_reads })
     }
 
     /// The threads of statements that make large values.
@@ -89,6 +93,15 @@ impl ComputeRuntime {
     /// Whether a text is planned on threads for that.
     pub(crate) fn plans_apart(&self, text: &str) -> bool {
         text.len() >= LONG_TEXT_BYTES_MIN
+    }
+
+    /// Reads by key, as [`Self::run`] does other work.
+    pub(crate) async fn read_by_key<T: Send + 'static>(
+        &self,
+        signals: &Signals,
+        work: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        run_on(self.key_reads.as_ref().ok_or_else(stopped)?.handle(), signals, work).await
     }
 
     /// Plans a text to the end, as [`Self::run`] does other work.
@@ -140,7 +153,7 @@ async fn run_on<T: Send + 'static>(
 
 impl Drop for ComputeRuntime {
     fn drop(&mut self) {
-        let runtimes = [self.runtime.take(), self.large_values.take(), self.planning.take()];
+        let runtimes = [self.runtime.take(), self.large_values.take(), self.planning.take(), self.key_reads.take()];
         for runtime in runtimes.into_iter().flatten() {
             end_apart(runtime);
         }

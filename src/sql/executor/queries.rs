@@ -192,7 +192,7 @@ impl Executor {
         let (executor, context, signals) = (self.clone(), context.clone(), Arc::clone(&context.signals));
         let (prepared, values) = (Arc::clone(prepared), Arc::clone(values));
         let rows = async move { executor.look_up(&context, &prepared, &values).await };
-        Box::pin(self.compiler.compute().run(&signals, rows)).await
+        Box::pin(self.compiler.compute().read_by_key(&signals, rows)).await
     }
 
     async fn look_up(
