@@ -134,7 +134,7 @@ fn what_does_not_go_through_a_server_is_told() {
     fs::write(&file, ENTITIES).expect("writes");
     let nowhere = "postgresql://rowkey@127.0.0.1:1/devstoreaccount1";
     for (arguments, code, wanted) in [
-        (&["import", "--server", nowhere, "--table", "People", &file][..], 1, "Connection refused"),
+        (&["import", "--server", nowhere, "--table", "People", &file][..], 2, "Connection refused"),
         (&["import", "--server", "nowhere", "--table", "People", &file], 2, "nowhere"),
         (&["import", "--server", nowhere, &file], 2, "--table NAME"),
         (&["import", "--server", nowhere, "--table", "People", "-"], 2, "--format"),
@@ -149,7 +149,8 @@ fn what_does_not_go_through_a_server_is_told() {
     // The folder of a server names the way.
     let data = scratch.path().join("data").to_str().expect("text").to_owned();
     well(&["import", "--data", &data, "--table", "People", &file]);
-    let _server = ServerProcess::start(serve().args(["--data", &data])).expect("a server");
+    let server = ServerProcess::start(serve().args(["--data", &data])).expect("a server");
     let locked = rowkey(&["import", "--data", &data, "--table", "People", &file]);
-    assert!(locked.code == 1 && locked.err.contains("--server postgresql://"), "{}", locked.err);
+    let way = format!("--server postgresql://rowkey@{}/devstoreaccount1", server.address());
+    assert!(locked.code == 1 && locked.err.contains(&way), "{way}: {}", locked.err);
 }

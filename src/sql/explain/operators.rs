@@ -474,7 +474,11 @@ fn scan_columns(plan: &Plan, scan: &EntityScanExec, alias: Option<&String>) -> T
 
 /// `sum(age) OVER (PARTITION BY team ORDER BY "RowKey")`.
 fn window_call(window: &Arc<dyn WindowExpr>, columns: &[Arc<str>]) -> String {
-    let name = window.name().split('(').next().unwrap_or_default();
+    let name = match window.name().split('(').next().unwrap_or_default() {
+        // LIMIT in a LATERAL query counts its rows.
+        own if own.starts_with("__") => "row_number",
+        name => name,
+    };
     let arguments = deparse_list(&window.expressions(), columns);
     let mut clauses = Vec::new();
     if !window.partition_by().is_empty() {

@@ -200,13 +200,18 @@ impl EntityScanExec {
         Some(PhysicalSortExpr::new(Arc::new(column), direction.sort_options()))
     }
 
-    /// The order of the output by its key columns; in one partition RowKey alone says it.
-    fn ordering(&self, direction: Direction) -> Vec<PhysicalSortExpr> {
-        let row = self.sorted(ROW_KEY, direction);
-        match (self.scan.one_partition(), row) {
-            (true, Some(row)) => vec![row],
-            _ => [PARTITION_KEY, ROW_KEY].into_iter().map_while(|name| self.sorted(name, direction)).collect(),
+    /// The key columns of the output that tell its order; in one partition RowKey alone does, and
+    /// PartitionKey says nothing.
+    fn ordered_by(&self) -> Vec<&'static str> {
+        let is_there = |name: &&str| self.output_of(name).is_some();
+        match self.scan.one_partition() && is_there(&ROW_KEY) {
+            true => vec![ROW_KEY],
+            false => [PARTITION_KEY, ROW_KEY].into_iter().take_while(is_there).collect(),
         }
+    }
+
+    fn ordering(&self, direction: Direction) -> Vec<PhysicalSortExpr> {
+        self.ordered_by().into_iter().filter_map(|name| self.sorted(name, direction)).collect()
     }
 
     /// Streams all lanes as one, in key order.
@@ -442,10 +447,10 @@ impl ExecutionPlan for EntityScanExec {
         }
         let Some(plan) = self.parquet.try_swapping_with_projection(projection)? else { return Ok(None) };
         let swapped = self.rewrap(plan)?;
-        if let (Some(direction), Some(scan)) = (self.order, swapped.downcast_ref::<Self>()) {
+        if let (Some(_), Some(scan)) = (self.order, swapped.downcast_ref::<Self>()) {
             // Lanes are merged by their keys, which have to be there for it.
             let merges = self.scan.layers.is_some() || self.config()?.file_groups.len() > 1;
-            if merges && scan.ordering(direction).len() < self.ordering(direction).len() {
+            if merges && scan.ordered_by() != self.ordered_by() {
                 return Ok(None);
             }
         }
