@@ -222,8 +222,9 @@ fn open_plain(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Writes the process id of the owner and where it listens, for messages alone: the locks themselves are the kernel's
-/// and end with the process. What Rowkey has not written is left as it is, and locks as well.
+/// Writes the process id of the owner and where it listens, for messages alone: the locks
+/// themselves are the kernel's and end with the process. What Rowkey has not written is left as it
+/// is, and locks as well.
 fn name_owner(mut file: &File, server: Option<SocketAddr>) -> io::Result<()> {
     let is_named_once = file.metadata()?.nlink() == 1;
     io::Seek::rewind(&mut file)?;

@@ -9,6 +9,8 @@ use rowkey_model::columns::{
     BytesLayout, KEY_COLUMNS, field, key_fields, tick_field, tick_name, typed_name, view_field,
 };
 
+/// Rows of a data page; see the crate's documentation for the measurements behind it.
+pub const PAGE_ROWS: usize = 1024;
 /// Properties without a column of their own, encoded together.
 pub const OTHER_COLUMN: &str = "(other)";
 

@@ -25,7 +25,7 @@ mod writer;
 
 pub use file_ids::FileIds;
 pub use known_keys::KnownKeys;
-pub use layout::OTHER_COLUMN;
+pub use layout::{OTHER_COLUMN, PAGE_ROWS};
 pub use live_rows::LiveRows;
 pub use open::{Gap, OpenRun, RunFileReader, RunFiles};
 pub use other::decode as decode_other;
@@ -35,4 +35,4 @@ pub use recount::Recount;
 pub use rowkey_model::columns::{PARTITION_KEY, ROW_KEY, TIMESTAMP, utc_micros};
 pub use run_file::{ColumnSummary, RunFile};
 pub(crate) use to_rows::EntityColumns;
-pub use writer::{PAGE_ROWS, WriteOptions, batch_of, write_run};
+pub use writer::{WriteOptions, batch_of, write_run};

@@ -8,10 +8,10 @@ use arrow::compute::filter_record_batch;
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 
+use super::layout::PAGE_ROWS;
 use super::open::{Block, OpenRun, RunFiles};
 use super::reader::Columns;
 use super::run_file::RunFile;
-use super::writer::PAGE_ROWS;
 use crate::error::{Error, Result};
 use rowkey_model::columns::{KeyReader, view_batch};
 use rowkey_model::{KeyCut, KeyRange};

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checksums::Checksums;
 use super::known_keys::KnownKeys;
-use super::layout::{RunColumn, RunLayout};
+use super::layout::{PAGE_ROWS, RunColumn, RunLayout};
 use super::live_rows::LiveRows;
-use super::writer::PAGE_ROWS;
 use rowkey_model::{Key, KeyRef};
 
 /// Encoded bytes for one byte of a file, roughly.

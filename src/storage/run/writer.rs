@@ -41,7 +41,7 @@ use parquet::schema::types::ColumnPath;
 
 use super::checksums::Checksums;
 use super::known_keys::KnownKeys;
-use super::layout::{RunColumn, RunLayout};
+use super::layout::{PAGE_ROWS, RunColumn, RunLayout};
 use super::live_rows::LiveRows;
 use super::other;
 use super::row_groups::{row_group_ends, rows_of_bytes};
@@ -55,8 +55,6 @@ use rowkey_model::files::{self, FileStore, Publication};
 use rowkey_model::rows::{PropertyId, PropertyNames, RowRef};
 use rowkey_model::{DateTime, EdmType, KEY_UTF16_UNITS_MAX};
 
-/// Rows of a data page; see the crate's documentation for the measurements behind it.
-pub const PAGE_ROWS: usize = 1024;
 /// Rows of a batch handed to the Parquet writer, unless they are wide.
 const BATCH_ROWS: usize = 8 * 1024;
 /// Encoded bytes of such a batch, about.
