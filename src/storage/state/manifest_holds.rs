@@ -1,8 +1,9 @@
 //! Manifests that jobs leave as they are for a while.
 //!
 //! A write looks its keys up in run files before it is committed, and anew where a job has
-//! committed others meanwhile. One whose look-ups take longer than jobs do would never come to its end beside
-//! jobs that follow one another: after some attempts it holds the manifest, and jobs wait.
+//! committed others meanwhile. One whose look-ups take longer than jobs do would never come to its
+//! end beside jobs that follow one another: after some attempts it holds the manifest, and jobs
+//! wait.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
