@@ -1,6 +1,7 @@
 //! The public error of each error of storage.
 
 use rowkey_base::SqlState;
+use rowkey_model::files;
 use rowkey_model::rows;
 
 use crate::error::Error;
@@ -55,6 +56,8 @@ impl From<Error> for rowkey_base::Error {
         // What broke a rule of the data model is told to every door.
         let mut public = match error {
             Error::Rejected(rejected) | Error::RejectedAt { rejected, .. } => Self::from(rejected),
+            // It knows how to ask the owner.
+            Error::Files(owned @ files::Error::Owned { .. }) => Self::from(owned),
             error => Self::new(sqlstate, error.to_string()).with_source(error),
         };
         if let Some(index) = operation {

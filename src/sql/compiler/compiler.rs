@@ -145,6 +145,9 @@ impl Compiler {
             // What stands in a union's place where its inputs are partitioned alike fails as soon
             // as a later rule partitions one of them otherwise.
             .set_bool("datafusion.optimizer.prefer_existing_union", true)
+            // A CASE whose condition tells that its value is there has other nullability in a plan
+            // than in what it becomes.
+            .set_bool("datafusion.execution.skip_physical_aggregate_schema_check", true)
             .set_usize("datafusion.optimizer.hash_join_inlist_pushdown_max_distinct_values", JOIN_KEYS_PUSHED_MAX);
         let compute = Arc::new(ComputeRuntime::start()?);
         if let Some(threads) = compute.large_value_threads() {

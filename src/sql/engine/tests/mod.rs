@@ -19,6 +19,7 @@ mod import_tables;
 mod key_queries;
 mod key_reads;
 mod key_writes;
+mod limits_by_key;
 mod maintenance;
 mod new_properties;
 mod odata;
