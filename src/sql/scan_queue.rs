@@ -61,7 +61,7 @@ impl ScanQueue {
         let entered = lane.left.acquire_many(u32::try_from(pieces).unwrap_or(u32::MAX));
         match tokio::time::timeout(WAIT_MAX, entered).await {
             Ok(Ok(permit)) => Ok(Some(permit)),
-            // Nobody closes it.
+            // It is never closed.
             Ok(Err(_)) => Ok(None),
             Err(_) => Err(Error::new(
                 SqlState::OUT_OF_MEMORY,

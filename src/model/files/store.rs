@@ -93,7 +93,8 @@ pub trait WriteFile: Debug + Send + 'static {
 
 /// Held while a process owns a store.
 pub trait OwnerLock: Debug + Send + Sync {
-    /// Tells whoever finds the store owned that its owner is a server, and where it listens.
+    /// Records the address at which the owner listens as a server, for the error that other
+    /// processes get.
     ///
     /// # Errors
     /// Those of writing it down.

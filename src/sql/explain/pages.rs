@@ -20,7 +20,6 @@ pub(super) struct FilePages {
 pub(super) struct PagesOfFiles {
     /// The first of them.
     pub listed: Vec<FilePages>,
-    pub files: u64,
     pub row_groups: u64,
     pub pages: u64,
 }
@@ -41,16 +40,13 @@ impl FilePages {
 impl PagesOfFiles {
     pub(super) fn add(&mut self, file: FilePages) {
         let count = |stretches: &[Range<u64>]| stretches.iter().map(|stretch| stretch.end - stretch.start).sum::<u64>();
-        self.files += 1;
         self.row_groups += count(&file.row_groups);
         self.pages += count(&file.pages);
         if self.listed.len() < FILES_LISTED_MAX {
             self.listed.push(file);
         }
     }
-}
 
-impl PagesOfFiles {
     /// The same with so many pages of each file at most, at its beginning or at its end.
     pub(super) fn keep(&mut self, pages_max: u64, at_end: bool) {
         for file in &mut self.listed {
